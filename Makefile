@@ -1,0 +1,36 @@
+# One environment in .venv; every target sets up what it needs, once.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/ready
+
+.PHONY: help setup demo test lint clean
+
+help:
+	@echo "make demo    set up, plan the example day trip, write out/city.png"
+	@echo "make test    set up, run the tests"
+	@echo "make lint    set up, run ruff and mypy"
+	@echo "make clean   remove the environment and the outputs"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "decost needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+demo: setup
+	@mkdir -p out
+	@$(RUN) -m decost solve examples/data/city.json --plot out/city.png
+
+test: setup
+	$(RUN) -m pytest
+
+lint: setup
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+clean:
+	rm -rf $(VENV) out

@@ -1,0 +1,85 @@
+"""Plan visits when how long you stay decides what you earn."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from decost.checker import Violation, check, profit_of
+from decost.instance import TOLERANCE, Instance, InstanceError
+from decost.result import Result
+from decost.solution import Route, Solution, Visit, make_solution
+
+if TYPE_CHECKING:
+    from decost.formats import FormatError, read, read_set, read_solution, write
+    from decost.generators import generate
+    from decost.methods.options import Method, Options
+    from decost.plotting import plot_plan
+    from decost.solver import MethodError, get_method, list_methods, register, solve, solve_many
+    from decost.stays import Stays, optimal_stays
+
+__version__ = "0.1.0"
+
+# Imported when first used, so that `import decost` costs little more than numpy.
+_LAZY = {
+    "FormatError": "formats",
+    "Method": "methods.options",
+    "MethodError": "solver",
+    "Options": "methods.options",
+    "Stays": "stays",
+    "generate": "generators",
+    "get_method": "solver",
+    "list_methods": "solver",
+    "optimal_stays": "stays",
+    "plot_plan": "plotting",
+    "read": "formats",
+    "read_set": "formats",
+    "read_solution": "formats",
+    "register": "solver",
+    "solve": "solver",
+    "solve_many": "solver",
+    "write": "formats",
+}
+
+__all__ = [
+    "TOLERANCE",
+    "FormatError",
+    "Instance",
+    "InstanceError",
+    "Method",
+    "MethodError",
+    "Options",
+    "Result",
+    "Route",
+    "Solution",
+    "Stays",
+    "Violation",
+    "Visit",
+    "check",
+    "generate",
+    "get_method",
+    "list_methods",
+    "make_solution",
+    "optimal_stays",
+    "plot_plan",
+    "profit_of",
+    "read",
+    "read_set",
+    "read_solution",
+    "register",
+    "solve",
+    "solve_many",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'decost' has no attribute {name!r}")
+    value = getattr(import_module(f"decost.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,34 @@
+"""What every method is made of: a function, a line about it, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from decost.instance import Instance
+from decost.result import Result
+
+
+class Options(BaseModel):
+    """Options that every method takes; a method with more of them extends this class."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    seed: int = Field(0, ge=0, le=2**63 - 1, description="seed of the random generator")
+    time_limit: float | None = Field(
+        None, ge=0, description="seconds after which the best plan so far is returned"
+    )
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to solve: `function(instance, options)` with what the door must know of it."""
+
+    name: str
+    description: str
+    function: Callable[[Instance, Any], Result]
+    options: type[Options] = Options
+    teams: bool = True

@@ -1,0 +1,83 @@
+"""What a method returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from decost.instance import Instance
+from decost.solution import Solution
+
+Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A plan with what is known about it.
+
+    Attributes
+    ----------
+    instance
+        The problem that was solved.
+    solution
+        The plan.
+    status
+        "optimal" if the bound is reached, else "feasible". ("infeasible" is kept for problems
+        without any plan; here the empty plan is always one.)
+    bound
+        Proven upper bound on the profit of any plan, None if the method proves nothing.
+    runtime
+        Seconds.
+    method, seed
+        What made it.
+    """
+
+    instance: Instance
+    solution: Solution
+    status: Status
+    bound: float | None = None
+    runtime: float = 0.0
+    method: str = ""
+    seed: int = 0
+
+    @property
+    def profit(self) -> float:
+        """Profit of the plan."""
+        return self.solution.profit
+
+    @property
+    def gap(self) -> float | None:
+        """How far the profit may be below the optimum, as a share of the bound."""
+        if self.bound is None:
+            return None
+        return max(0.0, self.bound - self.profit) / self.bound if self.bound > 0 else 0.0
+
+    def __repr__(self) -> str:
+        bound = "none" if self.bound is None else f"{self.bound:.6g}"
+        return (
+            f"Result({self.method}: {self.status}, profit {self.profit:.6g}, bound {bound}, "
+            f"{self.runtime:.3f} s)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as it is written to JSON; stops go by their labels."""
+        return {
+            "method": self.method,
+            "status": self.status,
+            "profit": self.profit,
+            "bound": self.bound,
+            "runtime": self.runtime,
+            "seed": self.seed,
+            "routes": [
+                [
+                    {
+                        "stop": self.instance.label(visit.stop),
+                        "start": visit.start,
+                        "stay": visit.stay,
+                        "profit": visit.profit,
+                    }
+                    for visit in route.visits
+                ]
+                for route in self.solution.routes
+            ],
+        }

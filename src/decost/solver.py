@@ -1,0 +1,184 @@
+"""One door to every method: `solve` and `solve_many`, and the registry behind them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from decost.instance import Instance
+from decost.result import Result
+
+if TYPE_CHECKING:
+    from decost.methods.options import Method, Options
+
+DEFAULT_METHOD = "greedy"
+
+# Modules are imported when their method is asked for: a method may need a slow import.
+_MODULES = {
+    "greedy": "decost.methods.greedy",
+}
+_METHODS: dict[str, Method] = {}
+
+
+class MethodError(ValueError):
+    """An unknown method or option, or a method that cannot solve this instance."""
+
+
+def register(method: Method) -> None:
+    """Add a method of your own, to be called by its name."""
+    if method.name in _MODULES or method.name in _METHODS:
+        raise MethodError(f"method {method.name!r}: there is one already")
+    _METHODS[method.name] = method
+
+
+def get_method(name: str) -> Method:
+    """Look a method up by its name."""
+    if name not in _METHODS:
+        if name not in _MODULES:
+            known = ", ".join(sorted({*_MODULES, *_METHODS}))
+            raise MethodError(f"method {name!r}: unknown, choose from: {known}")
+        _METHODS[name] = import_module(_MODULES[name]).METHOD
+    return _METHODS[name]
+
+
+def list_methods() -> tuple[Method, ...]:
+    """All methods."""
+    return tuple(get_method(name) for name in dict.fromkeys((*_MODULES, *_METHODS)))
+
+
+def solve(
+    instance: Instance,
+    method: str = DEFAULT_METHOD,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Result:
+    """Plan: choose stops, their order and the stays.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    method
+        Name of the method; `decost.list_methods()` lists them.
+    time_limit
+        Seconds after which an improving method returns its best plan.
+    seed
+        Seed of the method's own random generator.
+    **options
+        Further options of the method.
+
+    Returns
+    -------
+    Result
+        A feasible plan, the empty one at worst.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method or option, or the method cannot solve this instance.
+    """
+    chosen = get_method(method)
+    return _run(
+        chosen, _options(chosen, options | {"time_limit": time_limit, "seed": seed}), instance
+    )
+
+
+def solve_many(
+    instances: Sequence[Instance],
+    method: str = DEFAULT_METHOD,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    **options: Any,
+) -> list[Result]:
+    """Solve a set of instances in parallel; the results come in the order of the instances.
+
+    Parameters
+    ----------
+    instances, method, **options
+        As for `solve`; every instance gets the same options.
+    threads
+        How many to solve at a time, by default one a core.
+    progress
+        Called with the number of instances done, after each of them.
+    """
+    results = []
+    for result in solve_each(instances, method, threads=threads, **options):
+        results.append(result)
+        if progress is not None:
+            progress(len(results))
+    return results
+
+
+def solve_each(
+    instances: Sequence[Instance],
+    method: str = DEFAULT_METHOD,
+    *,
+    threads: int | None = None,
+    **options: Any,
+) -> Iterator[Result]:
+    """Like `solve_many`, but hand the results out as they come, in order."""
+    chosen = get_method(method)
+    settings = _options(chosen, options)
+    workers = threads if threads is not None else os.cpu_count() or 1
+    if workers < 1:
+        raise MethodError(f"threads = {workers}: must be at least 1")
+    # Short tasks are bundled, or handing them over would cost more than solving them.
+    bundle = max(1, min(32, len(instances) // (8 * workers)))
+    bundles = [instances[k : k + bundle] for k in range(0, len(instances), bundle)]
+
+    def run(part: Sequence[Instance]) -> list[Result]:
+        return [_run(chosen, settings, instance) for instance in part]
+
+    pending: deque[Future[list[Result]]] = deque()
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for part in bundles:
+            pending.append(pool.submit(run, part))
+            while len(pending) > 4 * workers:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _options(method: Method, given: dict[str, Any]) -> Options:
+    try:
+        return method.options(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(method.options.model_fields)
+            why = f"unknown, {method.name} takes: {known}"
+        else:
+            why = first["msg"]
+        raise MethodError(f"option {field} = {first['input']!r}: {why}") from None
+
+
+def _run(method: Method, options: Options, instance: Instance) -> Result:
+    if instance.vehicles > 1 and not method.teams:
+        able = ", ".join(other.name for other in list_methods() if other.teams)
+        raise MethodError(
+            f"vehicles = {instance.vehicles}: method {method.name!r} plans for one vehicle; "
+            f"for teams choose from: {able}"
+        )
+    begin = time.perf_counter()
+    result = method.function(instance, options)
+    return replace(
+        result,
+        runtime=time.perf_counter() - begin,
+        method=method.name,
+        seed=options.seed,
+    )
