@@ -221,7 +221,7 @@ class Instance:
                 where = f"{self._stop(node)}: profit[{position}]"
                 if not (0 <= rate < np.inf and 0 <= length < np.inf):
                     raise InstanceError(
-                        f"{where} = [{rate}, {length}]: rate and length must be finite, not negative"
+                        f"{where} = [{rate}, {length}]: must be finite, not negative"
                     )
                 if position and rate > table[position - 1, 0]:
                     raise InstanceError(
@@ -358,7 +358,7 @@ class Instance:
             return self.matrix
         assert self.xy is not None
         x, y = self.xy.T
-        times = np.hypot(x[:, None] - x, y[:, None] - y) / self.speed
+        times: FloatArray = np.hypot(x[:, None] - x, y[:, None] - y) / self.speed
         times.flags.writeable = False
         return times
 
@@ -374,7 +374,8 @@ class Instance:
 
     def _per_node(self, values: FloatArray) -> FloatArray:
         owner = np.repeat(np.arange(self.nodes), np.diff(self.piece_start))
-        total = np.bincount(owner, weights=values, minlength=self.nodes)
+        total = np.zeros(self.nodes)
+        np.add.at(total, owner, values)
         total.flags.writeable = False
         return total
 

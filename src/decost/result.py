@@ -60,7 +60,7 @@ class Result:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as it is written to JSON; stops go by their labels."""
+        """Give the result as it is written to JSON; stops go by their labels."""
         return {
             "method": self.method,
             "status": self.status,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from decost.instance import Instance
+from decost.instance import FloatArray, Instance
 
 
 class Visit(NamedTuple):
@@ -71,7 +71,7 @@ def stay_profit(instance: Instance, stop: int, stay: float) -> float:
 def timed_route(
     instance: Instance,
     stops: Sequence[int],
-    stays: Sequence[float],
+    stays: Sequence[float] | FloatArray,
     starts: Sequence[float] | None = None,
 ) -> Route:
     """Put times and profits to stops and stays, serving each stop as soon as it can be.
@@ -101,7 +101,9 @@ def timed_route(
 
 
 def make_solution(
-    instance: Instance, routes: Sequence[Sequence[int]], stays: Sequence[Sequence[float]]
+    instance: Instance,
+    routes: Sequence[Sequence[int]],
+    stays: Sequence[Sequence[float] | FloatArray],
 ) -> Solution:
     """Make a plan of stops and stays; vehicles without a route stay at the depot.
 

@@ -1,0 +1,681 @@
+"""Reading and writing instances, sets of instances and plans.
+
+A file is known by its content: JSON instances, `.jsonl` and `.npz` sets, Solomon's VRPTW files
+and KU Leuven's (T)OPTW files. Files are data from outside: sizes are limited, nothing in them
+is executed, and every complaint names the file, the field and the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from decost.files import replacing, write_text
+from decost.instance import MAX_STOPS, MAX_VEHICLES, FloatArray, Instance, InstanceError
+from decost.result import Result
+from decost.solution import Route, Solution, timed_route
+
+MAX_BYTES = 64 * 2**20
+"""Largest instance or plan file, and largest line of a `.jsonl` set."""
+
+MAX_SET_BYTES = 2**31
+"""Largest set, unpacked."""
+
+Profit: TypeAlias = Literal["fixed", "variable"]
+Truncate: TypeAlias = int | Literal["none", "auto"]
+
+VARIABLE_STAY = 30.0
+"""How much longer than the service time a stay may be with `profit="variable"`."""
+
+
+class FormatError(ValueError):
+    """A file cannot be read; the message names the file, the field and the value."""
+
+
+class _Schema(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Place(_Schema):
+    x: float | None = None
+    y: float | None = None
+
+
+class _Stop(_Place):
+    id: str | None = None
+    open: float = 0.0
+    close: float | None = None
+    leave_by: float | None = None
+    reward: float = 0.0
+    min_stay: float = 0.0
+    rate: float | None = None
+    max_stay: float | None = None
+    profit: (
+        Annotated[
+            list[Annotated[list[float], Field(min_length=2, max_length=2)]], Field(max_length=1000)
+        ]
+        | None
+    ) = None
+
+
+class _InstanceFile(_Schema):
+    format: Literal["decost-instance"]
+    version: Literal[1]
+    name: str = ""
+    budget: float
+    vehicles: int = 1
+    speed: float = 1.0
+    depot: _Place = _Place()
+    end: _Place | None = None
+    stops: list[_Stop] = Field(max_length=MAX_STOPS)
+    travel: list[list[float]] | None = Field(None, max_length=MAX_STOPS + 2)
+
+
+class _Visit(_Schema):
+    stop: str | int
+    start: float
+    stay: float
+    profit: float
+
+
+class _SolutionFile(_Schema):
+    format: Literal["decost-solution"] = "decost-solution"
+    version: Literal[1] = 1
+    instance: str = ""
+    index: int | None = None
+    method: str = ""
+    status: str = ""
+    profit: float | None = None
+    bound: float | None = None
+    runtime: float | None = None
+    seed: int | None = None
+    routes: list[list[_Visit]] = Field(max_length=MAX_VEHICLES)
+
+
+_File = TypeVar("_File", bound=_Schema)
+
+
+def read(
+    path: str | Path,
+    *,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+    vehicles: int | None = None,
+) -> Instance:
+    """Read one instance.
+
+    Parameters
+    ----------
+    path
+        A JSON instance, a Solomon file or a KU Leuven (T)OPTW file.
+    profit
+        How to read a Solomon or KU Leuven file: "fixed" makes it an OPTW; "variable" lets a
+        stay be longer than the service time by up to 30 and multiplies the profit with it.
+    truncate
+        Decimals after which distances of such a file are cut off. By convention ("auto")
+        1 for whole-numbered coordinates (Solomon's) and 2 for others (Cordeau's) with fixed
+        profits, and "none" with variable ones.
+    vehicles
+        Number of vehicles, instead of the file's (which is 1 unless a JSON file says other).
+
+    Raises
+    ------
+    FormatError
+        If the file is not a valid instance, or holds a set (see `read_set`).
+    OSError
+        If it cannot be opened.
+    """
+    instances, is_set = read_any(path, profit=profit, truncate=truncate, vehicles=vehicles)
+    if is_set:
+        raise FormatError(f"{path}: holds a set of {len(instances)} instances: use read_set")
+    return instances[0]
+
+
+def read_set(
+    path: str | Path,
+    *,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+    vehicles: int | None = None,
+) -> list[Instance]:
+    """Read a set of instances (`.npz` or `.jsonl`); a single instance is a set of one.
+
+    The parameters are those of `read`.
+    """
+    return read_any(path, profit=profit, truncate=truncate, vehicles=vehicles)[0]
+
+
+def read_any(
+    path: str | Path, *, profit: Profit, truncate: Truncate, vehicles: int | None
+) -> tuple[list[Instance], bool]:
+    """Read whatever a file holds, and say whether that is a set."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+        if magic == b"PK\x03\x04":
+            instances, is_set = _read_npz(path), True
+        elif path.suffix == ".jsonl":
+            instances, is_set = _read_jsonl(path), True
+        else:
+            instances, is_set = _read_text(path, profit, truncate)
+        if vehicles is not None:
+            instances = [instance.replace(vehicles=vehicles) for instance in instances]
+    except InstanceError as error:
+        raise FormatError(f"{path}: {error}") from None
+    return instances, is_set
+
+
+def read_solution(path: str | Path, instance: Instance) -> Solution:
+    """Read a plan for an instance, as `write` and `decost solve --out` write it."""
+    return _solution(path, _json(path, _text(Path(path))), instance)
+
+
+def read_solutions(path: str | Path, instances: Sequence[Instance]) -> dict[int, Solution]:
+    """Read the plans of a set, one JSON line each, by the `index` of their instance."""
+    plans: dict[int, Solution] = {}
+    for number, line in _lines(Path(path)):
+        where = f"{path}: line {number}"
+        data = _json(where, line)
+        index = data.get("index") if isinstance(data, dict) else None
+        if not isinstance(index, int) or not 0 <= index < len(instances) or index in plans:
+            raise FormatError(
+                f"{where}: index = {index!r}: must be from 0 to {len(instances) - 1}, once each"
+            )
+        plans[index] = _solution(where, data, instances[index])
+    return plans
+
+
+def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> None:
+    """Write an instance or a result as JSON, or a set of instances as `.npz` or `.jsonl`.
+
+    The file is written whole or not at all.
+    """
+    if isinstance(thing, Result):
+        head = {"format": "decost-solution", "version": 1, "instance": thing.instance.name}
+        write_text(path, json.dumps(head | thing.to_dict(), indent=1) + "\n")
+    elif isinstance(thing, Instance):
+        write_text(path, _pretty(_instance_dict(thing)))
+    elif Path(path).suffix == ".npz":
+        arrays = _npz_arrays(thing)
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+    elif Path(path).suffix == ".jsonl":
+        write_text(path, "".join(json.dumps(_instance_dict(one)) + "\n" for one in thing))
+    else:
+        raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"{path}: is larger than {MAX_BYTES} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: byte {error.start} is not text (UTF-8)") from None
+
+
+def _lines(path: Path) -> Iterable[tuple[int, str]]:
+    total = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES + 1), b""), start=1):
+            total += len(line)
+            if len(line) > MAX_BYTES or total > MAX_SET_BYTES:
+                raise FormatError(f"{path}: line {number}: the set is too large")
+            try:
+                text = line.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise FormatError(f"{path}: line {number}: is not text (UTF-8)") from None
+            if text.strip():
+                yield number, text
+
+
+def _read_text(path: Path, profit: Profit, truncate: Truncate) -> tuple[list[Instance], bool]:
+    text = _text(path)
+    start = text.lstrip()[:1]
+    if start == "{":
+        first, _, rest = text.strip().partition("\n")
+        if rest.lstrip().startswith("{") and first.rstrip().endswith("}"):
+            return _read_jsonl(path), True
+        return [_instance(path, _json(path, text))], False
+    rows = [line.split() for line in text.splitlines() if line.split()]
+    if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
+        return [_read_solomon(path, rows, profit, truncate)], False
+    if rows and len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d+", word) for word in rows[0]):
+        return [_read_leuven(path, rows, profit, truncate)], False
+    raise FormatError(
+        f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven)"
+    )
+
+
+def _read_jsonl(path: Path) -> list[Instance]:
+    instances = []
+    for number, line in _lines(path):
+        where = f"{path}: line {number}"
+        try:
+            instances.append(_instance(where, _json(where, line)))
+        except InstanceError as error:
+            raise FormatError(f"{where}: {error}") from None
+    if not instances:
+        raise FormatError(f"{path}: holds no instance")
+    return instances
+
+
+def _json(where: str | Path, text: str) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        data = dict(pairs)
+        if len(data) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise FormatError(f"{where}: {twice}: is given twice")
+        return data
+
+    def refuse(word: str) -> None:
+        raise FormatError(f"{where}: {word}: is not a number that JSON knows")
+
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"{where}: line {error.lineno}, column {error.colno}: broken JSON: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise FormatError(f"{where}: broken JSON: nested too deeply") from None
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(f"{where}: broken JSON: {error}") from None
+
+
+def _parse(schema: type[_File], where: str | Path, data: Any) -> _File:
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ""
+        for part in first["loc"]:
+            field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
+        value = "" if first["type"] == "missing" else f" = {_short(first['input'])}"
+        why = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
+        raise FormatError(f"{where}: {field or 'content'}{value}: {why}") from None
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list | dict):
+        return f"{type(value).__name__} of {len(value)}"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _instance(where: str | Path, data: Any) -> Instance:
+    file = _parse(_InstanceFile, where, data)
+    stops = file.stops
+    places = [("depot", file.depot), *((f"stops[{k}]", stop) for k, stop in enumerate(stops))]
+    if file.end is not None:
+        places.append(("end", file.end))
+    points = [(place.x, place.y) for _, place in places]
+    known = [None not in point for point in points]
+    for (name, place), complete in zip(places, known, strict=True):
+        if not complete and (file.travel is None or any(known) or place.x != place.y):
+            axis = "y" if place.x is not None else "x"
+            raise FormatError(f"{where}: {name}.{axis}: missing")
+    for k, stop in enumerate(stops):
+        if stop.profit is not None and (stop.rate is not None or stop.max_stay is not None):
+            other = "rate" if stop.rate is not None else "max_stay"
+            raise FormatError(f"{where}: stops[{k}].{other}: cannot be combined with profit")
+        if stop.rate is not None and stop.max_stay is None:
+            raise FormatError(f"{where}: stops[{k}].max_stay: missing, but rate is given")
+        if stop.max_stay is not None and stop.max_stay < stop.min_stay:
+            raise FormatError(
+                f"{where}: stops[{k}].max_stay = {stop.max_stay}: "
+                f"is less than min_stay = {stop.min_stay}"
+            )
+    if file.travel is not None:
+        shape = len(places)
+        if len(file.travel) != shape:
+            raise FormatError(f"{where}: travel: has {len(file.travel)} rows, must be {shape}")
+        for k, row in enumerate(file.travel):
+            if len(row) != shape:
+                raise FormatError(f"{where}: travel[{k}]: has {len(row)} entries, must be {shape}")
+    ids = None
+    if any(stop.id is not None for stop in stops):
+        ids = [str(k + 1) if stop.id is None else stop.id for k, stop in enumerate(stops)]
+    return Instance(
+        budget=file.budget,
+        xy=np.array(points, dtype=np.float64) if all(known) else None,
+        travel=file.travel,
+        speed=file.speed,
+        separate_end=file.end is not None,
+        open=[0.0, *(stop.open for stop in stops)],
+        close=[0.0, *(np.inf if stop.close is None else stop.close for stop in stops)],
+        leave_by=[0.0, *(np.inf if stop.leave_by is None else stop.leave_by for stop in stops)],
+        reward=[0.0, *(stop.reward for stop in stops)],
+        min_stay=[0.0, *(stop.min_stay for stop in stops)],
+        pieces=[[], *(_file_pieces(stop) for stop in stops)],
+        vehicles=file.vehicles,
+        ids=ids,
+        name=file.name,
+    )
+
+
+def _file_pieces(stop: _Stop) -> list[list[float]]:
+    if stop.profit is not None:
+        return stop.profit
+    if stop.max_stay is None:
+        return []
+    return [[stop.rate or 0.0, stop.max_stay - stop.min_stay]]
+
+
+def _instance_dict(instance: Instance) -> dict[str, Any]:
+    def place(node: int) -> dict[str, Any]:
+        if instance.xy is None:
+            return {}
+        return {"x": _plain(instance.xy[node, 0]), "y": _plain(instance.xy[node, 1])}
+
+    data: dict[str, Any] = {
+        "format": "decost-instance",
+        "version": 1,
+        "name": instance.name,
+        "budget": _plain(instance.budget),
+        "vehicles": instance.vehicles,
+        "speed": _plain(instance.speed),
+        "depot": place(0),
+    }
+    if instance.separate_end:
+        data["end"] = place(instance.end)
+    pieces = instance.pieces
+    defaults = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
+    data["stops"] = []
+    for stop in range(1, instance.nodes):
+        row: dict[str, Any] = {} if instance.ids is None else {"id": instance.ids[stop - 1]}
+        row |= place(stop)
+        for field, default in defaults.items():
+            value = getattr(instance, field)[stop]
+            if value != default:
+                row[field] = _plain(value)
+        if len(pieces[stop]):
+            row["profit"] = [[_plain(rate), _plain(length)] for rate, length in pieces[stop]]
+        data["stops"].append(row)
+    if instance.matrix is not None:
+        data["travel"] = [[_plain(value) for value in row] for row in instance.matrix]
+    return data
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+def _pretty(data: dict[str, Any]) -> str:
+    """JSON with one stop and one matrix row a line."""
+    parts = []
+    for field, value in data.items():
+        if field in ("stops", "travel") and value:
+            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value)
+            parts.append(f'"{field}": [\n  {rows}\n ]')
+        else:
+            parts.append(f'"{field}": {json.dumps(value, ensure_ascii=False)}')
+    return "{\n " + ",\n ".join(parts) + "\n}\n"
+
+
+def _solution(where: str | Path, data: Any, instance: Instance) -> Solution:
+    file = _parse(_SolutionFile, where, data)
+    if file.instance and instance.name and file.instance != instance.name:
+        raise FormatError(
+            f"{where}: instance = {file.instance!r}: is another instance than {instance.name!r}"
+        )
+    numbers = {label: number for number, label in enumerate(instance.ids or (), start=1)}
+    routes = []
+    for k, visits in enumerate(file.routes):
+        stops = []
+        for position, visit in enumerate(visits):
+            stop = numbers.get(visit.stop, -1) if isinstance(visit.stop, str) else visit.stop
+            if not 1 <= stop <= instance.stops:
+                raise FormatError(
+                    f"{where}: routes[{k}][{position}].stop = {visit.stop!r}: "
+                    "the instance has no such stop"
+                )
+            stops.append(stop)
+        route = timed_route(
+            instance, stops, [visit.stay for visit in visits], [visit.start for visit in visits]
+        )
+        claimed = zip(route.visits, visits, strict=True)
+        routes.append(
+            Route(tuple(mine._replace(profit=his.profit) for mine, his in claimed), route.finish)
+        )
+    return Solution(tuple(routes))
+
+
+def _floats(path: Path, row: list[str], what: str) -> list[float]:
+    numbers = []
+    for word in row:
+        try:
+            numbers.append(float(word))
+        except ValueError:
+            raise FormatError(f"{path}: {what} = {word!r}: must be a number") from None
+    if not np.isfinite(numbers).all():
+        raise FormatError(f"{path}: {what} = {' '.join(row)}: must be finite")
+    return numbers
+
+
+def _read_solomon(
+    path: Path, rows: list[list[str]], profit: Profit, truncate: Truncate
+) -> Instance:
+    headings = [k for k, row in enumerate(rows) if row[0].upper().startswith("CUST")]
+    table = rows[headings[-1] + 1 :] if headings else []
+    nodes: list[tuple[float, ...]] = []
+    for row in table:
+        numbers = _floats(path, row, f"customer {len(nodes)}")
+        if len(numbers) != 7:
+            raise FormatError(f"{path}: customer {len(nodes)}: has {len(row)} columns, must be 7")
+        number, x, y, demand, ready, due, service = numbers
+        _in_order(path, number, nodes)
+        nodes.append((x, y, service, demand, ready, due))
+    return _benchmark(path, rows[0][0], nodes, profit, truncate)
+
+
+def _read_leuven(path: Path, rows: list[list[str]], profit: Profit, truncate: Truncate) -> Instance:
+    expected = int(rows[0][2]) + 1
+    nodes: list[tuple[float, ...]] = []
+    for row in rows[2:]:
+        numbers = _floats(path, row, f"node {len(nodes)}")
+        if len(numbers) < 9:
+            raise FormatError(f"{path}: node {len(nodes)}: has {len(row)} columns, at least 9")
+        _in_order(path, numbers[0], nodes)
+        nodes.append((*numbers[1:5], *numbers[-2:]))
+    if len(nodes) != expected:
+        raise FormatError(f"{path}: N = {expected - 1}: but there are {len(nodes) - 1} stops")
+    return _benchmark(path, path.stem, nodes, profit, truncate)
+
+
+def _in_order(path: Path, number: float, nodes: Sequence[object]) -> None:
+    if number != len(nodes):
+        raise FormatError(f"{path}: node {number:g}: out of order, must be {len(nodes)}")
+    if len(nodes) > MAX_STOPS:
+        raise FormatError(f"{path}: has more than {MAX_STOPS} stops")
+
+
+def _benchmark(
+    path: Path,
+    name: str,
+    nodes: Sequence[tuple[float, ...]],
+    profit: Profit,
+    truncate: Truncate,
+) -> Instance:
+    if not nodes:
+        raise FormatError(f"{path}: has no depot")
+    table = np.array(nodes)
+    xy, service, earns, opens, closes = table[:, :2], *table[:, 2:].T
+    travel = None
+    whole = bool((xy == np.rint(xy)).all())
+    decimals = truncate
+    if truncate == "auto":
+        decimals = "none" if profit == "variable" else 1 if whole else 2
+    if isinstance(decimals, int):
+        travel = _truncated(xy, decimals)
+    variable = profit == "variable"
+    return Instance(
+        name=name,
+        budget=closes[0],
+        xy=xy,
+        travel=travel,
+        open=opens,
+        close=closes,
+        reward=earns * service if variable else earns,
+        min_stay=service,
+        rate=earns if variable else None,
+        max_stay=service + VARIABLE_STAY if variable else None,
+    )
+
+
+def _truncated(xy: FloatArray, decimals: int) -> FloatArray:
+    if not 0 <= decimals <= 9:
+        raise InstanceError(f"truncate = {decimals}: must be from 0 to 9 decimals")
+    x, y = xy.T
+    scale = 10.0**decimals
+    # The small term keeps a distance that is exact in these decimals from losing one of them.
+    return np.asarray(np.floor(np.hypot(x[:, None] - x, y[:, None] - y) * scale + 1e-9) / scale)
+
+
+_NODE_FIELDS = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
+_SET_FIELDS = {"speed": 1.0, "vehicles": 1, "separate_end": False}
+
+
+def _npz_arrays(instances: Sequence[Instance]) -> dict[str, Any]:
+    """Stack a set, padding smaller instances; fields that are at their default are left out."""
+    if not instances:
+        raise FormatError("a set needs at least one instance")
+    count, nodes = len(instances), max(one.nodes for one in instances)
+    places = max(one.nodes + one.separate_end for one in instances)
+    widest = max(1, *(int(np.diff(one.piece_start).max()) for one in instances))
+
+    def stack(shape: tuple[int, ...], fill: float, values: Callable[[Instance], Any]) -> Any:
+        result = np.full((count, *shape), fill)
+        for target, one in zip(result, instances, strict=True):
+            value = np.asarray(values(one))
+            target[tuple(slice(0, size) for size in value.shape)] = value
+        return result
+
+    data: dict[str, Any] = {"format": "decost-set", "version": 1}
+    data["nodes"] = np.array([one.nodes for one in instances])
+    data["budget"] = np.array([one.budget for one in instances])
+    if any(one.xy is not None for one in instances):
+        missing = np.full((1, 2), np.nan)
+        data["xy"] = stack((places, 2), np.nan, lambda one: missing if one.xy is None else one.xy)
+    if any(one.matrix is not None for one in instances):
+        none = np.full((1, 1), np.nan)
+        data["travel"] = stack(
+            (places, places), np.nan, lambda one: none if one.matrix is None else one.matrix
+        )
+    for field, default in _NODE_FIELDS.items():
+        values = stack((nodes,), default, attrgetter(field))
+        if (values[:, 1:] != default).any():
+            data[field] = values
+    if widest == 1:
+        data["rate"] = stack((nodes,), 0.0, lambda one: _padded_pieces(one, 1)[:, 0, 0])
+        data["max_stay"] = stack((nodes,), 0.0, lambda one: one.max_stay)
+    else:
+        data["pieces"] = stack((nodes, widest, 2), 0.0, lambda one: _padded_pieces(one, widest))
+    for field, fallback in _SET_FIELDS.items():
+        if any(getattr(one, field) != fallback for one in instances):
+            data[field] = np.array([getattr(one, field) for one in instances])
+    if any(one.name for one in instances):
+        data["name"] = np.array([one.name for one in instances], dtype=np.str_)
+    if any(one.ids is not None for one in instances):
+        padded_ids = [[*(one.ids or ()), *[""] * nodes][: nodes - 1] for one in instances]
+        data["ids"] = np.array(padded_ids, dtype=np.str_)
+    return data
+
+
+def _padded_pieces(instance: Instance, widest: int) -> FloatArray:
+    result = np.zeros((instance.nodes, widest, 2))
+    for node, pieces in enumerate(instance.pieces):
+        result[node, : len(pieces)] = pieces
+    return result
+
+
+def _read_npz(path: Path) -> list[Instance]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > MAX_SET_BYTES:
+            raise FormatError(f"{path}: is {size} bytes unpacked, at most {MAX_SET_BYTES}")
+        with np.load(path, allow_pickle=False) as archive:
+            data = {field: archive[field] for field in archive.files}
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, MemoryError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{path}: broken .npz file: {error}") from None
+    known = {"format", "version", "nodes", "budget", "xy", "travel", "rate", "max_stay", "pieces"}
+    known |= {*_NODE_FIELDS, *_SET_FIELDS, "name", "ids"}
+    if "format" in data:
+        if str(data["format"]) != "decost-set" or data.get("version") != 1:
+            raise FormatError(
+                f"{path}: format = {data['format']!s}, version = {data.get('version')!s}: "
+                "must be decost-set, 1"
+            )
+        for field in data:
+            if field not in known:
+                raise FormatError(f"{path}: {field}: unknown field")
+    return _npz_instances(path, data)
+
+
+def _npz_instances(path: Path, data: dict[str, Any]) -> list[Instance]:
+    for field in ("budget", "xy" if "travel" not in data else "travel"):
+        if field not in data:
+            raise FormatError(f"{path}: {field}: missing")
+    text = {"format", "name", "ids"}
+    for field, values in data.items():
+        if field not in text and not np.issubdtype(values.dtype, np.number) | (
+            values.dtype == np.bool_
+        ):
+            raise FormatError(f"{path}: {field}: has type {values.dtype}, must be numbers")
+    places = data["xy"] if "xy" in data else data["travel"]
+    if places.ndim != 3:
+        raise FormatError(f"{path}: xy: has shape {places.shape}, must be (instances, nodes, 2)")
+    count, width = places.shape[:2]
+    if "close" in data and "rate" in data and "max_stay" not in data and "open" in data:
+        data["max_stay"] = data["close"].astype(np.float64) - data["open"]
+    for field, values in data.items():
+        expected = {"xy": (count, width, 2), "travel": (count, width, width)}.get(field)
+        if expected is not None and values.shape != expected:
+            raise FormatError(f"{path}: {field}: has shape {values.shape}, must be {expected}")
+    nodes = data.get("nodes", np.full(count, width))
+    fields = [*_NODE_FIELDS, "rate", "max_stay", "pieces", *_SET_FIELDS, "name", "ids", "nodes"]
+    for field in fields:
+        if field in data and (data[field].ndim < 1 or len(data[field]) != count):
+            raise FormatError(f"{path}: {field}: is not there for all {count} instances")
+    budget = np.broadcast_to(np.asarray(data["budget"], dtype=np.float64), (count,))
+    instances = []
+    for k in range(count):
+        size = int(nodes[k])
+        given: dict[str, Any] = {
+            field: data[field][k].item() for field in (*_SET_FIELDS, "name") if field in data
+        }
+        for field in (*_NODE_FIELDS, "rate", "max_stay", "pieces"):
+            if field in data:
+                given[field] = data[field][k][:size]
+        rows = size + bool(given.get("separate_end", False))
+        if not 1 <= size <= rows <= width:
+            raise FormatError(f"{path}: nodes[{k}] = {size}: must be from 1 to {width}")
+        if "xy" in data and not np.isnan(data["xy"][k][:rows]).all():
+            given["xy"] = data["xy"][k][:rows]
+        if "travel" in data and not np.isnan(data["travel"][k][:rows, :rows]).all():
+            given["travel"] = data["travel"][k][:rows, :rows]
+        if "ids" in data and any(data["ids"][k][: size - 1]):
+            given["ids"] = [str(label) for label in data["ids"][k][: size - 1]]
+        try:
+            instances.append(Instance(budget=budget[k], **given))
+        except InstanceError as error:
+            raise FormatError(f"{path}: instance {k}: {error}") from None
+    return instances
