@@ -71,7 +71,8 @@ def solve(
     method
         Name of the method; `decost.list_methods()` lists them.
     time_limit
-        Seconds after which an improving method returns its best plan.
+        Seconds after which a method returns its best plan so far; None for the method's
+        own limit, if it has one, and `math.inf` for none.
     seed
         Seed of the method's own random generator.
     **options

@@ -19,7 +19,10 @@ class Options(BaseModel):
 
     seed: int = Field(0, ge=0, le=2**63 - 1, description="seed of the random generator")
     time_limit: float | None = Field(
-        None, ge=0, description="seconds after which the best plan so far is returned"
+        None,
+        ge=0,
+        allow_inf_nan=True,
+        description="seconds after which the best plan so far is returned",
     )
 
 

@@ -1,0 +1,5 @@
+"""`python -m decost`."""
+
+from decost.cli import main
+
+main()

@@ -1,0 +1,428 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from decost import __version__
+from decost.solver import DEFAULT_METHOD
+
+if TYPE_CHECKING:
+    from decost.instance import Instance
+    from decost.result import Result
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Plan visits when how long you stay decides what you earn.",
+)
+
+InstanceFile = Annotated[
+    Path, typer.Argument(help="Instance: JSON, Solomon or KU Leuven file; set: .npz or .jsonl.")
+]
+Vehicles = Annotated[int | None, typer.Option(help="Number of vehicles, instead of the file's.")]
+Profit = Annotated[
+    str, typer.Option(help="Profits of a Solomon or KU Leuven file: fixed or variable.")
+]
+Truncate = Annotated[
+    str,
+    typer.Option(help="Decimals of distances in such a file: 0 to 9, none, or auto (convention)."),
+]
+
+
+class _InputError(Exception):
+    """Bad input, in one line."""
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"decost {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(
+    name="solve", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def _solve(
+    context: typer.Context,
+    file: InstanceFile,
+    method: Annotated[str, typer.Option(help="Method; see `decost methods`.")] = DEFAULT_METHOD,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds; the best plan so far is returned.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the method's random generator.")] = 0,
+    vehicles: Vehicles = None,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+    threads: Annotated[
+        int | None, typer.Option(help="Instances of a set to solve at a time; one a core.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON and nothing else, one line an instance.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the plan: .png, .pdf or .svg.")] = None,
+) -> None:
+    """Plan the visits of an instance, or of every instance of a set.
+
+    Further options of a method (see `decost methods`) are given as --name value.
+    """
+    from decost.files import require_writable
+
+    instances, is_set = _read(file, profit, truncate, vehicles)
+    for path in (out, plot):
+        if path is not None:
+            require_writable(path)
+    if plot is not None:
+        _require_picture(plot)
+        if is_set:
+            raise _InputError(f"--plot {plot}: {file} holds a set; only a single plan can be drawn")
+    options = _method_options(method, context.args) | {"seed": seed}
+    if time_limit is not None:
+        options["time_limit"] = time_limit
+    if is_set:
+        _solve_set(instances, method, options, threads, as_json, out)
+        return
+    from decost.formats import write
+    from decost.solver import solve
+
+    result = solve(instances[0], method, **options)
+    if out is not None:
+        write(result, out)
+    if plot is not None:
+        _draw(result.instance, result.solution, plot)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict()))
+        return
+    _print_plan(result)
+    for path in (out, plot):
+        if path is not None:
+            typer.echo(f"wrote {path}")
+
+
+@app.command(name="check")
+def _check(
+    file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance or set.")],
+    solution: Annotated[Path, typer.Argument(help="Plan, as `decost solve --out` writes it.")],
+    vehicles: Vehicles = None,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+) -> None:
+    """Check a plan: exit 0 if it is feasible, 1 with every violation printed if not."""
+    from decost.checker import check, profit_of
+    from decost.formats import read_solution, read_solutions
+
+    instances, is_set = _read(file, profit, truncate, vehicles)
+    if is_set:
+        plans = read_solutions(solution, instances)
+    else:
+        plans = {0: read_solution(solution, instances[0])}
+    wrong = 0
+    for index, plan in sorted(plans.items()):
+        violations = check(instances[index], plan)
+        wrong += bool(violations)
+        for violation in violations:
+            typer.echo(f"instance {index}: {violation}" if is_set else str(violation))
+    if is_set:
+        typer.echo(f"{len(plans) - wrong} of {len(plans)} plans feasible")
+    elif not wrong:
+        typer.echo(f"feasible, profit {profit_of(instances[0], plans[0]):.10g}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command(name="generate")
+def _generate(
+    family: Annotated[str, typer.Argument(help="paper or mixed.")],
+    out: Annotated[Path, typer.Option(help=".npz or .jsonl; for one instance also .json.")],
+    nodes: Annotated[int, typer.Option(help="Depot and stops.")] = 50,
+    window: Annotated[float, typer.Option(help="The paper's TW, the width of the windows.")] = 100,
+    count: Annotated[int, typer.Option(help="Number of instances.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    budget: Annotated[float | None, typer.Option(help="Time budget, not the usual one.")] = None,
+    vehicles: Annotated[int, typer.Option(help="Number of vehicles.")] = 1,
+) -> None:
+    """Generate random instances."""
+    from decost.files import require_writable
+    from decost.formats import write
+    from decost.generators import generate
+
+    require_writable(out)
+    if out.suffix not in (".npz", ".jsonl", ".json"):
+        raise _InputError(f"--out {out}: must end in .npz, .jsonl or .json")
+    if out.suffix == ".json" and count != 1:
+        raise _InputError(f"--out {out}: a .json file holds one instance, not {count}")
+    instances = generate(
+        family,
+        nodes=nodes,
+        window=window,
+        count=count,
+        seed=seed,
+        budget=budget,
+        vehicles=vehicles,
+    )
+    write(instances[0] if out.suffix == ".json" else instances, out)
+    typer.echo(f"wrote {count} instance{'s' * (count != 1)} to {out}")
+
+
+@app.command(name="plot")
+def _plot(
+    file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance.")],
+    solution: Annotated[Path, typer.Argument(help="Plan, as `decost solve --out` writes it.")],
+    out: Annotated[Path, typer.Option(help=".png, .pdf or .svg.")],
+    vehicles: Vehicles = None,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+) -> None:
+    """Draw a plan: the route on a map and the timeline."""
+    from decost.formats import read_solution
+
+    _require_picture(out)
+    instances, is_set = _read(file, profit, truncate, vehicles)
+    if is_set:
+        raise _InputError(f"{file}: holds a set; only a single plan can be drawn")
+    _draw(instances[0], read_solution(solution, instances[0]), out)
+    typer.echo(f"wrote {out}")
+
+
+@app.command(name="methods")
+def _methods() -> None:
+    """List the methods and their options."""
+    from decost.methods.options import Options
+    from decost.solver import list_methods
+
+    for method in list_methods():
+        typer.echo(f"{method.name:<10} {method.description}")
+        fields = method.options.model_fields.items()
+        for name, field in fields if method.options is not Options else ():
+            if name not in Options.model_fields:
+                flag = "--" + name.replace("_", "-")
+                typer.echo(f"{'':<12}{flag:<18} {field.description} [{field.default}]")
+    typer.echo("\nAll of them take --seed and --time-limit.")
+
+
+def _read(
+    file: Path, profit: str, truncate: str, vehicles: int | None
+) -> tuple[list[Instance], bool]:
+    from decost.formats import read_any
+
+    if profit not in ("fixed", "variable"):
+        raise _InputError(f"--profit {profit}: must be fixed or variable")
+    decimals: Any = truncate
+    if truncate not in ("auto", "none"):
+        if truncate not in tuple("0123456789"):
+            raise _InputError(f"--truncate {truncate}: must be 0 to 9, none or auto")
+        decimals = int(truncate)
+    return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
+
+
+def _method_options(method: str, words: list[str]) -> dict[str, Any]:
+    """Read --name value, --flag and --no-flag by the method's own option schema."""
+    from decost.solver import get_method
+
+    fields = get_method(method).options.model_fields
+    options: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        name = flag.removeprefix("--").replace("-", "_")
+        if not flag.startswith("--") or name in ("seed", "time_limit"):
+            raise _InputError(f"{word}: unexpected")
+        negated = name.removeprefix("no_")
+        if name not in fields and negated in fields and fields[negated].annotation is bool:
+            options[negated] = False
+        elif equals:
+            options[name] = value
+        elif name in fields and fields[name].annotation is bool:
+            options[name] = True
+        elif rest and not rest[0].startswith("--"):
+            options[name] = rest.pop(0)
+        else:
+            known = ", ".join("--" + field.replace("_", "-") for field in fields)
+            raise _InputError(f"{word}: not an option with a value; {method} takes {known}")
+    return options
+
+
+def _solve_set(
+    instances: list[Instance],
+    method: str,
+    options: dict[str, Any],
+    threads: int | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    from decost.solver import solve_each
+
+    results: list[Result] = []
+    with _json_lines(out) as save, _progress(len(instances)) as advance:
+        for index, result in enumerate(solve_each(instances, method, threads=threads, **options)):
+            line = json.dumps({"index": index} | result.to_dict())
+            save(line)
+            if as_json:
+                typer.echo(line)
+            results.append(result)
+            advance()
+    if not as_json:
+        _print_set(results)
+        if out is not None:
+            typer.echo(f"wrote {out}")
+
+
+@contextmanager
+def _json_lines(out: Path | None) -> Iterator[Callable[[str], object]]:
+    """Give a function that saves a line; if interrupted, what there is so far is kept."""
+    from decost.files import replacing
+
+    if out is None:
+        yield lambda line: None
+        return
+    interrupted = False
+    with replacing(out) as temporary, temporary.open("w", encoding="utf-8") as file:
+        try:
+            yield lambda line: file.write(line + "\n")
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], object]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda: progress.advance(task)
+
+
+def _print_plan(result: Result) -> None:
+    from rich.table import Table
+
+    console = _console()
+    instance = result.instance
+    title = instance.name or instance.problem
+    visits = len(result.solution.visits)
+    console.print(f"{title}: {visits} of {instance.stops} stops", markup=False, style="bold")
+    for number, route in enumerate(result.solution.routes, start=1):
+        heading = "" if len(result.solution.routes) == 1 else f"route {number}"
+        if not route.visits:
+            console.print(f"{heading or 'route'}: stays at the depot", markup=False)
+            continue
+        table = Table(title=heading, title_justify="left", box=_box())
+        table.add_column("stop", no_wrap=True)
+        for column in ("arrive", "start", "stay", "leave", "profit"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for visit in route.visits:
+            times = (visit.arrive, visit.start, visit.stay, visit.leave, visit.profit)
+            label = _escape(str(instance.label(visit.stop)))
+            table.add_row(label, *(f"{value:.2f}" for value in times))
+        table.add_section()
+        table.add_row("back", f"{route.finish:.2f}", "", "", "", f"{route.profit:.2f}")
+        console.print(table)
+    console.print(_summary(result), markup=False)
+
+
+def _summary(result: Result) -> str:
+    bound = ""
+    if result.status != "optimal" and result.bound is not None:
+        bound = f", at most {result.bound:.6g} is possible (gap {100 * (result.gap or 0):.2f}%)"
+    return (
+        f"profit {result.profit:.6g}, {result.status}{bound}; "
+        f"{result.method}, {result.runtime:.3f} s"
+    )
+
+
+def _print_set(results: list[Result]) -> None:
+    from statistics import fmean
+
+    from rich.table import Table
+
+    table = Table(box=_box())
+    for column in ("instances", "mean profit", "optimal", "mean gap to bound", "mean time"):
+        table.add_column(column, justify="right", no_wrap=True)
+    gaps = [result.gap for result in results if result.gap is not None]
+    table.add_row(
+        str(len(results)),
+        f"{fmean(result.profit for result in results):.6g}",
+        str(sum(result.status == "optimal" for result in results)),
+        f"{100 * fmean(gaps):.3f}%" if len(gaps) == len(results) else "no bound",
+        f"{1000 * fmean(result.runtime for result in results):.3f} ms",
+    )
+    _console().print(table)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    # Not a terminal: wide enough that no table is cut.
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+def _box() -> Any:
+    from rich import box
+
+    return box.SIMPLE_HEAD
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _require_picture(path: Path) -> None:
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise _InputError(f"{path}: a picture must end in .png, .pdf or .svg")
+
+
+def _draw(instance: Instance, solution: Any, path: Path) -> None:
+    from decost.plotting import plot_plan, save_figure
+
+    save_figure(plot_plan(instance, solution), path)
+
+
+def main() -> NoReturn:
+    """Run the command line; bad input ends in exit 2 and one line on stderr."""
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        _complain(error.format_message(), 2)
+    except (typer.Abort, KeyboardInterrupt):
+        _complain("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except OSError as error:
+        known = error.filename is not None and error.strerror
+        _complain(f"{error.filename}: {error.strerror}" if known else str(error), 2)
+    except (_InputError, ValueError) as error:
+        _complain(str(error), 2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str, code: int) -> NoReturn:
+    typer.echo(f"decost: {' '.join(message.split())}", err=True)
+    sys.exit(code)
