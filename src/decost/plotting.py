@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from decost.instance import FloatArray, Instance
 from decost.solution import Route, Solution, Visit
@@ -25,76 +32,39 @@ from decost.solution import Route, Solution, Visit
 FORMATS = ("png", "pdf", "svg")
 """Endings of the files that `save_figure` writes."""
 
-# Told apart by people with any of the common colour blindnesses, and the first four in
-# greyscale too: their lightness is 30, 62, 46 and 70.
-_ROUTES = ("#12487d", "#b59145", "#b24b5f", "#38bcc4", "#697dcb", "#725504")
-_INK, _MUTED, _RULE, _WINDOW, _BAND = "#22272e", "#68717c", "#aab2bc", "#dfe5ec", "#f6f7f9"
-_LIMIT = "#8f1d1d"
-# Greys, so that how much was earned is not mistaken for the colour of a route.
-_SHARE = LinearSegmentedColormap.from_list("share", ("#f1f3f5", "#a4abb4", "#1f242b"))
+# Told apart with any of the common colour blindnesses; the first four in greyscale too (their
+# lightness is 30, 62, 46 and 70).
+_ROUTE_COLOURS = ("#12487d", "#b59145", "#b24b5f", "#38bcc4", "#697dcb", "#725504")
+_INK, _MUTED, _RULE = "#22272e", "#646d78", "#aab2bc"
+_WINDOW, _BAND, _LIMIT = "#dbe2ea", "#f6f7f9", "#a3161f"
+# Greys: a hue would be taken for the colour of a route.
+_SHARE_COLOURS = LinearSegmentedColormap.from_list("share", ("#f3f4f6", "#a2a9b2", "#1f242b"))
 
-# Inches, unless they say points.
-_WIDTH, _MARGIN, _PANEL, _HEADING = 10.0, 0.35, 1.95, 0.95
-_MAP_HEIGHT = (3.6, 6.6)
-_ROW_HEIGHT = (0.165, 0.25)
-_MAX_TIMELINE = 60.0
-_TEXT, _SMALLEST_TEXT = 8.0, 6.0  # points
+# Lengths on the page in inches.
+_WIDTH, _MARGIN, _KEY_WIDTH, _HEADING = 10.0, 0.35, 1.9, 1.0
+_MAP_WIDTH = _WIDTH - _KEY_WIDTH - 2 * _MARGIN - 0.35
+_MIN_MAP, _MAX_MAP = 3.0, 5.8
+_MIN_ROW, _MAX_ROW, _MAX_TIMELINE = 0.15, 0.25, 60.0
+
+# Lengths in points.
+_TEXT, _MIN_TEXT = 7.5, 6.0
+_DEPOT_AREA, _MIN_AREA = 80.0, 16.0
+_GAP, _TALL = 8.0, 250.0
+_DASHES = (0, (5, 2.5))
+_STEPS = (1, 2, 2.5, 5, 10)
 
 _MAX_MAP_LABELS = 120
 _MAX_MAP_IDS, _MAX_ID_LENGTH = 30, 14
-_MAX_SCALED = 1_000  # places; laying out more of them without coordinates takes too long
-
-Box: TypeAlias = tuple[float, float, float, float]
-
-
-class _Script(NamedTuple):
-    """How to write text of the user's: literally, in fonts that have its characters."""
-
-    families: tuple[str, ...]
-    known: frozenset[int]
-
-    @property
-    def style(self) -> dict[str, Any]:
-        return {"fontfamily": list(self.families), "parse_math": False, "usetex": False}
-
-    def clean(self, text: str, longest: int) -> str:
-        words = " ".join(text.split())
-        short = words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
-        return "".join(c if ord(c) in self.known else "?" for c in short)
-
-    def width(self, text: str, size: float) -> float:
-        font = FontProperties(family=list(self.families), size=size)
-        return float(text_to_path.get_text_width_height_descent(text, font, False)[0])
-
-
-@dataclass(frozen=True)
-class _Lane:
-    """One route in the timeline: its vehicle, and the row on which each of its visits is."""
-
-    vehicle: int
-    route: Route
-    top: float
-
-    @property
-    def colour(self) -> str:
-        return _ROUTES[self.vehicle % len(_ROUTES)]
-
-    @property
-    def rows(self) -> FloatArray:
-        return self.top + 1 + np.arange(len(self.route.visits), dtype=np.float64)
-
-    @property
-    def bottom(self) -> float:
-        return self.top + 1 + len(self.route.visits)
+_MAX_SCALED = 1_000  # places; without coordinates, laying out more of them takes too long
 
 
 def plot_plan(instance: Instance, solution: Solution, *, title: str | None = None) -> Figure:
-    """Draw a plan: the map of its routes and, below, the timeline of its visits.
+    """Draw a plan: the map of its routes and, below it, the timeline of its visits.
 
     On the map a stop is as large as the profit it can earn and as dark as the share of it that
     is earned; a stop that is not visited is hollow. Without coordinates the map is laid out so
-    that distances resemble the travel times (left out above 1,000 places). In the timeline
-    every visit has a row with its window, wait and stay.
+    that distances resemble travel times (and left out if there are more than 1,000 places). In
+    the timeline every visit has a row with its window, its wait and its stay.
 
     Parameters
     ----------
@@ -108,47 +78,51 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
     Returns
     -------
     matplotlib.figure.Figure
-        The picture, with axes labelled "map", "share" and "timeline". Save it with
-        `save_figure`; a notebook shows it by itself.
+        The picture, with axes labelled "map", "share" and "timeline". `save_figure` saves it,
+        a notebook shows it by itself.
     """
-    heading = title if title is not None else instance.name or "Plan"
+    heading = instance.name or "Plan" if title is None else title
     names = {visit.stop: _stop_name(instance, visit.stop) for visit in solution.visits}
     script = _find_script("".join((heading, *names.values())))
+    names = {stop: script.clean(name, 28) for stop, name in names.items()}
     lanes = _make_lanes(solution)
     points = _places(instance)
 
     map_height = 0.0 if points is None else _map_height(points)
-    map_space = map_height + 0.85 if map_height else 0.0
-    rows = lanes[-1].bottom + 1 if lanes else 2.0
-    row_height = min(np.clip(9.0 / rows, *_ROW_HEIGHT), _MAX_TIMELINE / rows)
-    height = _HEADING + map_space + 0.75 + rows * row_height + 0.6
+    map_space = 0.0 if points is None else map_height + 0.5
+    rows = lanes[-1].bottom + 1.0 if lanes else 3.0
+    row_height = min(max(9.0 / rows, _MIN_ROW), _MAX_ROW, _MAX_TIMELINE / rows)
+    top = _HEADING + map_space + 0.45
+    height = top + rows * row_height + 0.6
 
     figure = Figure(figsize=(_WIDTH, height), dpi=150, facecolor="white")
-    _write_heading(figure, script, heading, _summary(instance, solution))
+    _write_heading(figure, script.clean(heading, 80), _summary(instance, solution), script)
     if points is not None:
-        box = (_MARGIN + 0.35, _HEADING + 0.25, _WIDTH - _PANEL - 0.95, map_height)
-        axes = _add_axes(figure, "map", box)
-        _draw_map(axes, instance, lanes, points, script)
-        _draw_share_key(figure, box)
-    labels = _row_labels(lanes, names, script)
-    size = min(_TEXT, 0.72 * 72 * row_height)
-    left = _MARGIN + 0.15 + max((script.width(t, size) for t in labels.values()), default=0.0) / 72
-    box = (left, _HEADING + map_space + 0.75, _WIDTH - left - 1.35, rows * row_height)
-    axes = _add_axes(figure, "timeline", box)
-    _draw_timeline(axes, instance, solution, lanes, rows)
-    _write_rows(axes, instance, lanes, labels, script, max(size, _SMALLEST_TEXT), row_height)
+        at = (_MARGIN + 0.35, _HEADING + 0.1, _MAP_WIDTH, map_height)
+        _draw_map(_add_axes(figure, "map", at), instance, lanes, points, names, script)
+        if lanes:
+            _draw_share_scale(figure, at)
+    texts = _row_texts(instance, lanes, names)
+    columns = [
+        script.width(column) + _GAP for column in zip(*(text[1:] for text in texts), strict=True)
+    ]
+    left, right = _MARGIN + sum(columns[:2]) / 72, _MARGIN + sum(columns[2:]) / 72
+    at = (left, top, _WIDTH - left - right, rows * row_height)
+    axes = _add_axes(figure, "timeline", at)
+    _draw_timeline(axes, instance, lanes)
+    _write_rows(axes, texts, columns, script)
     return figure
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Save a figure; a file that is there already is replaced at once or not at all.
+    """Save a figure; a file that is there already is replaced at once or left as it is.
 
     Parameters
     ----------
     figure
         The picture.
     path
-        Where to; the format follows from the ending: .png, .pdf or .svg.
+        Where to. Its ending is the format: .png, .pdf or .svg.
 
     Raises
     ------
@@ -162,7 +136,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     if ending not in FORMATS:
         known = ", ".join(f".{known}" for known in FORMATS)
         raise ValueError(f"{target}: ends in {target.suffix!r}, choose from: {known}")
-    # Not `tempfile`: its files are private, and the picture is to have the usual permissions.
+    # A file of `tempfile` could be read by its owner only, and so could the picture.
     partial = target.with_name(f".decost-{secrets.token_hex(8)}.tmp")
     try:
         with partial.open("xb") as file:
@@ -176,113 +150,230 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
             partial.unlink()
 
 
-# ---- text ----------------------------------------------------------------------------------
+class _Script(NamedTuple):
+    """How to write what users named: literally, in fonts that have the characters."""
+
+    families: tuple[str, ...]
+    known: frozenset[int]
+
+    @property
+    def style(self) -> dict[str, Any]:
+        return {"fontfamily": list(self.families), "parse_math": False, "usetex": False}
+
+    def clean(self, text: str, longest: int) -> str:
+        line = " ".join(text.split())
+        if len(line) > longest:
+            line = line[: longest - 1].rstrip() + "…"
+        return "".join(character if ord(character) in self.known else "?" for character in line)
+
+    def width(self, texts: Sequence[str], size: float = _TEXT) -> float:
+        """Width of the widest text in points."""
+        font = FontProperties(family=list(self.families), size=size)
+        measure = text_to_path.get_text_width_height_descent
+        return max((float(measure(text, font, False)[0]) for text in texts if text), default=0.0)
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """A route's rows in the timeline: its start, one for each visit, its end."""
+
+    route: Route
+    vehicle: int
+    name: str
+    top: float
+
+    @property
+    def colour(self) -> str:
+        return _ROUTE_COLOURS[self.vehicle % len(_ROUTE_COLOURS)]
+
+    @property
+    def rows(self) -> list[float]:
+        return [self.top + order for order in range(1, len(self.route.visits) + 1)]
+
+    @property
+    def bottom(self) -> float:
+        return self.top + 1 + len(self.route.visits)
+
+
+class _RowText(NamedTuple):
+    """What is written beside a row of the timeline: two columns on the left, one on the right."""
+
+    row: float
+    name: str
+    order: str
+    profit: str
+
+
+def _make_lanes(solution: Solution) -> list[_Lane]:
+    """Give a lane to every route that has visits, and a name if there are several vehicles."""
+    lanes: list[_Lane] = []
+    for vehicle, route in enumerate(solution.routes):
+        if route.visits:
+            name = f"Vehicle {vehicle + 1}" if len(solution.routes) > 1 else ""
+            top = lanes[-1].bottom + 1.6 if lanes else 1.0
+            lanes.append(_Lane(route, vehicle, name, top))
+    return lanes
+
+
+# Text
 
 
 def _find_script(text: str) -> _Script:
-    """Choose fonts for the text: the default one, and others for characters it lacks."""
+    """Choose the default font, and others for the characters that it lacks."""
     default = FontProperties()
     families = [default.get_name()]
     known = set(get_font(findfont(default)).get_charmap())
-    missing = {ord(c) for c in text} - known
-    for family in sorted({entry.name for entry in fontManager.ttflist}) if missing else ():
-        # A last resort font has every character, as a box.
-        if missing and not family.startswith("Last Resort"):
-            font = get_font(findfont(FontProperties(family=family)))
-            found = missing.intersection(font.get_charmap())
-            if found:
-                families.append(family)
-                known |= found
-                missing -= found
+    missing = {ord(character) for character in text if not character.isspace()} - known
+    for family in _plain_families() if missing else ():
+        found = missing.intersection(
+            get_font(findfont(FontProperties(family=family))).get_charmap()
+        )
+        if found:
+            families.append(family)
+            known |= found
+            missing -= found
     return _Script(tuple(families), frozenset(known))
 
 
+def _plain_families() -> list[str]:
+    fonts = [font for font in fontManager.ttflist if font.weight == 400 and font.style == "normal"]
+    # A font of last resort has every character, all of them as boxes.
+    return sorted({font.name for font in fonts if not font.name.startswith("Last Resort")})
+
+
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _stop_name(instance: Instance, stop: int) -> str:
-    return f"stop {stop}" if instance.ids is None else instance.ids[stop - 1]
+    return f"stop {stop}" if instance.ids is None else str(instance.label(stop))
 
 
 def _summary(instance: Instance, solution: Solution) -> str:
     finish = max((route.finish for route in solution.routes), default=0.0)
-    used = "time used" if len(solution.routes) == 1 else "longest route"
+    team = len(solution.routes) > 1
     facts = [
         f"profit {_number(solution.profit)}",
         f"{len(solution.visits)} of {instance.stops} stops visited",
-        f"{used} {_number(finish)} of {_number(instance.budget)}",
+        f"{'longest route' if team else 'time used'} {_number(finish)} of "
+        f"{_number(instance.budget)}",
     ]
     idle = sum(not route.visits for route in solution.routes)
-    if idle and len(solution.routes) > 1:
+    if team and idle:
         facts.append(f"{idle} of {len(solution.routes)} vehicles not used")
     return "   ·   ".join(facts)
 
 
-def _write_heading(figure: Figure, script: _Script, heading: str, summary: str) -> None:
+def _row_texts(instance: Instance, lanes: Sequence[_Lane], names: dict[int, str]) -> list[_RowText]:
+    texts = []
+    digits = _digits(float(instance.full_profit.max()))
+    for lane in lanes:
+        route = lane.route
+        total = f"profit {_number(route.profit)}" if lane.name else "profit"
+        texts.append(_RowText(lane.top, lane.name or "depot", "", total))
+        for order, (row, visit) in enumerate(zip(lane.rows, route.visits, strict=True), start=1):
+            profit = f"{visit.profit:{digits}} of {instance.full_profit[visit.stop]:{digits}}"
+            texts.append(_RowText(row, names[visit.stop], str(order), profit))
+        home = "end depot" if instance.separate_end else "depot"
+        texts.append(_RowText(lane.bottom, home, "", f"back at {_number(route.finish)}"))
+    return texts
+
+
+def _digits(largest: float) -> str:
+    """Format for a column of numbers, with four digits of the largest."""
+    if not 1e-3 < largest < 1e9:
+        return ".4g"
+    return f",.{max(3 - math.floor(math.log10(largest)), 0)}f"
+
+
+def _write_heading(figure: Figure, heading: str, summary: str, script: _Script) -> None:
     height = figure.get_figheight()
-    x = _MARGIN / _WIDTH
-    text = script.clean(heading, 80)
-    figure.text(x, 1 - 0.42 / height, text, size=14, color=_INK, va="baseline", **script.style)
-    figure.text(x, 1 - 0.66 / height, summary, size=9.5, color=_MUTED, va="baseline")
+    left = _MARGIN / _WIDTH
+    figure.text(left, 1 - 0.42 / height, heading, size=14, color=_INK, **script.style)
+    figure.text(left, 1 - 0.66 / height, summary, size=9.5, color=_MUTED)
 
 
-def _add_axes(figure: Figure, label: str, box: Box) -> Axes:
+def _write_title(axes: Axes, title: str, remark: str = "", raised: float = 0.0) -> None:
+    offset: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
+    above = 7 + raised
+    first = axes.annotate(
+        title, (0, 1), (0, above), "axes fraction", size=9.5, weight="bold", color=_INK, **offset
+    )
+    beside = (first, "axes fraction")
+    axes.annotate(remark, (1, 1), (8, above), beside, size=8, color=_MUTED, **offset)
+
+
+def _add_axes(figure: Figure, label: str, at: tuple[float, float, float, float]) -> Axes:
     """Add axes at (left, top, width, height) in inches from the upper left corner."""
-    left, top, width, height = box
+    left, top, width, height = at
     total = figure.get_figheight()
     rectangle = (left / _WIDTH, 1 - (top + height) / total, width / _WIDTH, height / total)
     axes = figure.add_axes(rectangle, label=label, facecolor="white")
-    axes.tick_params(labelsize=7, colors=_MUTED, labelcolor=_MUTED, length=2.5, width=0.6)
+    axes.tick_params(labelsize=7, color=_RULE, labelcolor=_MUTED, length=2.5, width=0.6)
     for spine in axes.spines.values():
         spine.set(color=_RULE, linewidth=0.6)
     return axes
 
 
-# ---- map -----------------------------------------------------------------------------------
+def _size(axes: Axes) -> FloatArray:
+    """Width and height in points."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    size: FloatArray = np.array(axes.get_position(original=True).size) * figure.get_size_inches()
+    return size * 72
+
+
+# Map
 
 
 def _places(instance: Instance) -> FloatArray | None:
-    """Coordinates of all places, made up from the travel times if there are none."""
+    """Coordinates of all places, made up of travel times if there are none."""
     if instance.xy is not None:
         return instance.xy
-    if len(instance.travel) > _MAX_SCALED:
-        return None
-    return _scale(instance.travel)
+    return _scale(instance.travel) if len(instance.travel) <= _MAX_SCALED else None
 
 
 def _scale(travel: FloatArray) -> FloatArray:
     """Lay places out by classical multidimensional scaling of the symmetrised travel times."""
-    squared = ((travel + travel.T) / 2) ** 2
-    centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
+    squares = ((travel + travel.T) / 2) ** 2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     points = np.zeros((len(travel), 2))
     kept = min(2, len(travel))
-    points[:, :kept] = vectors[:, ::-1][:, :kept] * np.sqrt(np.maximum(values[::-1][:kept], 0.0))
-    # The sign of an eigenvector is anyone's choice: put the farthest place to the right and up.
+    points[:, :kept] = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :kept]
+    # Either sign of an eigenvector will do: the farthest place goes to the right and up.
     farthest = points[np.abs(points).argmax(axis=0), (0, 1)]
     return points * np.where(farthest < 0, -1.0, 1.0)
 
 
 def _map_height(points: FloatArray) -> float:
     width, height = np.ptp(points, axis=0)
-    shape = height / width if width > 0 else 1.0
-    return float(np.clip(shape * (_WIDTH - _PANEL - 0.95), *_MAP_HEIGHT))
+    return float(np.clip(_MAP_WIDTH * height / width if width > 0 else 0.0, _MIN_MAP, _MAX_MAP))
 
 
 def _draw_map(
-    axes: Axes, instance: Instance, lanes: Sequence[_Lane], points: FloatArray, script: _Script
+    axes: Axes,
+    instance: Instance,
+    lanes: Sequence[_Lane],
+    points: FloatArray,
+    names: dict[int, str],
+    script: _Script,
 ) -> None:
-    _frame_map(axes, points, labelled=instance.xy is not None)
+    unit = _frame(axes, points)
     areas = _areas(instance)
     radii = np.sqrt(areas / np.pi)
     legs = [leg for lane in lanes for leg in _draw_route(axes, instance, lane, points, radii)]
     _draw_stops(axes, instance, lanes, points, areas)
-    _draw_depots(axes, instance, points)
-    by_id = _labels_are_ids(instance, lanes)
-    if sum(len(lane.route.visits) for lane in lanes) <= _MAX_MAP_LABELS:
-        _label_stops(axes, instance, lanes, points, radii, legs, script, by_id)
-    _write_map_title(axes, instance, lanes, by_id)
+    for place, marker in _depots(instance):
+        marker.set_data(points[[place], 0], points[[place], 1])
+        axes.add_line(marker)
+    labels, remark = _map_labels(instance, lanes, names)
+    _draw_labels(axes, labels, points, unit, radii, legs, script)
+    known = instance.xy is not None
+    title = "Route map" if known else "Approximate map"
+    _write_title(axes, title, remark if known else f"distances resemble travel times; {remark}")
+    if not known:
+        axes.set(xticks=[], yticks=[])
     axes.legend(
         handles=_map_key(instance, lanes, areas),
         loc="upper left",
@@ -291,64 +382,52 @@ def _draw_map(
         frameon=False,
         fontsize=_TEXT,
         labelcolor=_INK,
-        labelspacing=0.75,
-        handletextpad=0.7,
+        labelspacing=0.8,
     )
 
 
-def _frame_map(axes: Axes, points: FloatArray, *, labelled: bool) -> None:
-    """Set limits with some room around the points, in the shape of the axes."""
+def _frame(axes: Axes, points: FloatArray) -> float:
+    """Set limits in the shape of the axes, with some room; returns the length of a point."""
+    box = _size(axes)
     low, high = points.min(axis=0), points.max(axis=0)
-    box = _size_in_points(axes)
-    unit = float(((high - low) / (box - 44.0)).max()) or 1.0
-    middle, half = (low + high) / 2, unit * box / 2
-    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
-    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
-    axes.set_aspect("equal")
-    if labelled:
-        axes.ticklabel_format(useOffset=False)
-        axes.xaxis.set_major_locator(MaxNLocator(8))
-        axes.yaxis.set_major_locator(MaxNLocator(6))
-    else:
-        axes.set_xticks([])
-        axes.set_yticks([])
-
-
-def _size_in_points(axes: Axes) -> FloatArray:
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    inches = axes.get_position(original=True).size * figure.get_size_inches()
-    return np.asarray(inches * 72.0, dtype=np.float64)
+    unit = float(((high - low) / (box - 50)).max()) or 1.0
+    middle = (low + high) / 2
+    (left, bottom), (right, top) = middle - unit * box / 2, middle + unit * box / 2
+    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+    axes.ticklabel_format(useOffset=False)
+    axes.xaxis.set_major_locator(MaxNLocator(8, steps=_STEPS))
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    return unit
 
 
 def _areas(instance: Instance) -> FloatArray:
-    """Areas of the nodes' markers in square points."""
-    largest = float(np.clip(9_000 / max(instance.stops, 1), 50.0, 190.0))
+    """Areas of the places' markers in square points."""
+    largest = min(max(9_000 / max(instance.stops, 1), 50.0), 190.0)
     full = instance.full_profit
-    best = full.max()
-    share = full / best if best > 0 else np.zeros_like(full)
-    areas = 16.0 + (largest - 16.0) * share
-    areas[0] = 90.0
-    return np.append(areas, 90.0) if instance.separate_end else areas
+    areas = _MIN_AREA + (largest - _MIN_AREA) * full / (full.max() or 1.0)
+    areas[0] = _DEPOT_AREA
+    return np.append(areas, _DEPOT_AREA) if instance.separate_end else areas
 
 
 def _draw_route(
     axes: Axes, instance: Instance, lane: _Lane, points: FloatArray, radii: FloatArray
 ) -> list[tuple[int, int]]:
-    """Draw an arrow for every leg; returns the legs."""
-    places = [0, *lane.route.stops, instance.end]
-    legs = [(i, j) for i, j in zip(places, places[1:]) if (points[i] != points[j]).any()]
+    """Draw an arrow for every leg, and return the legs."""
+    legs = [
+        (i, j)
+        for i, j in pairwise((0, *lane.route.stops, instance.end))
+        if (points[i] != points[j]).any()
+    ]
     for i, j in legs:
         arrow = FancyArrowPatch(
-            (points[i, 0], points[i, 1]),
-            (points[j, 0], points[j, 1]),
+            tuple(points[i]),
+            tuple(points[j]),
             arrowstyle="-|>,head_length=0.5,head_width=0.22",
             mutation_scale=9,
             shrinkA=radii[i],
             shrinkB=radii[j] + 0.8,
             linewidth=1.2,
             color=lane.colour,
-            joinstyle="miter",
             zorder=2,
         )
         axes.add_patch(arrow)
@@ -362,30 +441,32 @@ def _draw_stops(
     points: FloatArray,
     areas: FloatArray,
 ) -> None:
-    visited = {visit.stop for lane in lanes for visit in lane.route.visits}
+    visited = {stop for lane in lanes for stop in lane.route.stops}
     rest = [stop for stop in range(1, instance.nodes) if stop not in visited]
     axes.scatter(
-        *points[rest].T,
+        points[rest, 0],
+        points[rest, 1],
         s=areas[rest],
         facecolors="white",
         edgecolors=_RULE,
         linewidths=0.9,
         zorder=1,
-        label="stops not visited",
+        label="not visited",
     )
     for lane in lanes:
         stops = list(lane.route.stops)
         axes.scatter(
-            *points[stops].T,
+            points[stops, 0],
+            points[stops, 1],
             s=areas[stops],
             c=[_share(instance, visit) for visit in lane.route.visits],
-            cmap=_SHARE,
+            cmap=_SHARE_COLOURS,
             vmin=0.0,
             vmax=1.0,
             edgecolors=lane.colour,
             linewidths=1.3,
             zorder=3,
-            label="stops visited",
+            label="visited",
         )
 
 
@@ -394,6 +475,316 @@ def _share(instance: Instance, visit: Visit) -> float:
     return min(max(visit.profit / full, 0.0), 1.0) if full > 0 else 1.0
 
 
-def _draw_depots(axes: Axes, instance: Instance, points: FloatArray) -> None:
-    for place, style in _depots(instance):
-        axes.scatter(*points[place], zorder=4, label=style["label"], **_depot_style(style))
+def _marker(label: str, marker: str, area: float, face: str, edge: str, width: float) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker=marker,
+        markersize=area**0.5,
+        markerfacecolor=face,
+        markeredgecolor=edge,
+        markeredgewidth=width,
+        label=label,
+        zorder=4,
+    )
+
+
+def _depots(instance: Instance) -> list[tuple[int, Line2D]]:
+    """Places and markers of the depots."""
+    if not instance.separate_end:
+        return [(0, _marker("depot", "s", 70, _INK, "white", 0.8))]
+    return [
+        (0, _marker("start depot", "s", 70, _INK, "white", 0.8)),
+        (instance.end, _marker("end depot", "D", 55, "white", _INK, 1.8)),
+    ]
+
+
+def _map_labels(
+    instance: Instance, lanes: Sequence[_Lane], names: dict[int, str]
+) -> tuple[dict[int, str], str]:
+    """Labels of the visited stops, and a remark that says what they are."""
+    if not 0 < len(names) <= _MAX_MAP_LABELS:
+        return {}, ""
+    longest = max(map(len, names.values()))
+    if instance.ids is not None and len(names) <= _MAX_MAP_IDS and longest <= _MAX_ID_LENGTH:
+        return names, ""
+    orders = {
+        stop: str(order) for lane in lanes for order, stop in enumerate(lane.route.stops, start=1)
+    }
+    return orders, "numbers give the order of the visits"
+
+
+def _draw_labels(
+    axes: Axes,
+    labels: dict[int, str],
+    points: FloatArray,
+    unit: float,
+    radii: FloatArray,
+    legs: Sequence[tuple[int, int]],
+    script: _Script,
+) -> None:
+    """Label stops where the label covers least; one that would cover another is left out."""
+    corner = np.array([axes.get_xlim()[0], axes.get_ylim()[0]])
+    centres = (points - corner) / unit
+    low, high = centres - radii[:, None], centres + radii[:, None]
+    tails, heads = (centres[[leg[end] for leg in legs]] for end in (0, 1))
+    frame = np.array([np.diff(axes.get_xlim())[0], np.diff(axes.get_ylim())[0]]) / unit
+    taken = np.empty((0, 4))
+    for stop, label in labels.items():
+        size = np.array([script.width([label]) + 2, _TEXT + 1])
+        best, place = np.inf, np.zeros(2)
+        for rank, (gap, way) in enumerate(product((1.5, 6.0), _WAYS)):
+            reach = radii[stop] / np.hypot(*way) + gap
+            middle = centres[stop] + way * (reach + size / 2)
+            a, b = middle - size / 2, middle + size / 2
+            if (a < 0).any() or (b > frame).any() or _overlaps(a, b, taken[:, :2], taken[:, 2:]):
+                continue
+            covered = 20 * _overlaps(a, b, low, high) + 3 * _crossings(a, b, tails, heads)
+            if covered + 0.2 * rank < best:
+                best, place = covered + 0.2 * rank, middle
+        if best < np.inf:
+            taken = np.vstack((taken, [*(place - size / 2), *(place + size / 2)]))
+            axes.annotate(
+                label,
+                tuple(points[stop]),
+                tuple(place - centres[stop]),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                size=_TEXT,
+                color=_INK,
+                zorder=5,
+                path_effects=[withStroke(linewidth=2, foreground="white")],
+                **script.style,
+            )
+
+
+_WAYS = [np.array(way) for way in product((1, -1, 0), (1, -1, 0)) if any(way)]
+
+
+def _overlaps(a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> int:
+    """How many of the boxes [low, high] the box [a, b] overlaps."""
+    return int(((a < high) & (low < b)).all(axis=1).sum())
+
+
+def _crossings(a: FloatArray, b: FloatArray, tails: FloatArray, heads: FloatArray) -> int:
+    """How many of the segments cross the box [a, b]."""
+    steps = heads - tails
+    steps = np.where(steps == 0, 1e-9, steps)
+    first, second = (a - tails) / steps, (b - tails) / steps
+    enter = np.minimum(first, second).max(axis=1, initial=0.0)
+    leave = np.maximum(first, second).min(axis=1, initial=1.0)
+    return int((enter < leave).sum())
+
+
+def _map_key(instance: Instance, lanes: Sequence[_Lane], areas: FloatArray) -> list[Artist]:
+    handles: list[Artist] = [marker for _, marker in _depots(instance)]
+    shown = lanes[: len(_ROUTE_COLOURS)]
+    for lane in shown:
+        label = lane.name or "route"
+        handles.append(Line2D([], [], color=lane.colour, linewidth=1.8, label=label))
+    if len(lanes) > len(shown):
+        handles.append(
+            Line2D([], [], linestyle="none", label=f"and {len(lanes) - len(shown)} more")
+        )
+    if sum(len(lane.route.visits) for lane in lanes) < instance.stops:
+        handles.append(_marker("stop not visited", "o", 45, "white", _RULE, 0.9))
+    best = float(instance.full_profit.max())
+    for profit in _round_profits(best):
+        area = _MIN_AREA + profit / best * (float(areas[1 : instance.nodes].max()) - _MIN_AREA)
+        label = f"stop that can earn {_number(profit)}"
+        handles.append(_marker(label, "o", area, _WINDOW, _MUTED, 0.9))
+    return handles
+
+
+def _round_profits(best: float) -> list[float]:
+    """Two round numbers up to the best profit, as examples of sizes."""
+    if best <= 0:
+        return []
+    power = 10.0 ** math.floor(math.log10(best))
+    large = max(factor * power for factor in (1, 2, 5) if factor * power <= best or factor == 1)
+    return [large, large / 5]
+
+
+def _draw_share_scale(figure: Figure, at: tuple[float, float, float, float]) -> None:
+    left, top, width, height = at
+    box = (left + width + 0.25, top + height - 0.32, _KEY_WIDTH - 0.45, 0.11)
+    axes = _add_axes(figure, "share", box)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(0, 1), _SHARE_COLOURS),
+        cax=axes,
+        orientation="horizontal",
+        ticks=[0, 0.5, 1],
+        format=PercentFormatter(1),
+    )
+    bar.outline.set(color=_RULE, linewidth=0.6)
+    axes.set_title("share of the profit earned", size=_TEXT, color=_INK, loc="left", pad=4)
+
+
+# Timeline
+
+
+def _draw_timeline(axes: Axes, instance: Instance, lanes: Sequence[_Lane]) -> None:
+    ends = [max(lane.route.finish, lane.route.visits[-1].leave) for lane in lanes]
+    until = max(instance.budget, *ends, 0.0) or 1.0
+    last = lanes[-1].bottom if lanes else 2.0
+    axes.set(xlim=(-0.01 * until, 1.02 * until), ylim=(last + 0.7, 0.3), yticks=[])
+    axes.ticklabel_format(axis="x", useOffset=False)
+    axes.xaxis.set_major_locator(MaxNLocator(10, steps=_STEPS))
+    axes.grid(axis="x", color=_WINDOW, linewidth=0.6)
+    axes.set_xlabel("time", size=8, color=_MUTED)
+    for lane in lanes:
+        _draw_lane(axes, instance, lane)
+    if not lanes:
+        axes.text(
+            0.5,
+            0.5,
+            "no stop is visited",
+            transform=axes.transAxes,
+            size=9,
+            color=_MUTED,
+            ha="center",
+            va="center",
+        )
+    axes.axvline(
+        instance.budget, color=_LIMIT, linewidth=1.2, linestyle=_DASHES, zorder=5, label="budget"
+    )
+    tall = _size(axes)[1] > _TALL
+    axes.tick_params(axis="x", top=tall, labeltop=tall)
+    raised = 14.0 if tall else 0.0
+    _write_title(axes, "Timeline", raised=raised)
+    axes.legend(
+        handles=_timeline_key(instance, lanes),
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0 + (3.0 + raised) / _size(axes)[1]),
+        borderaxespad=0.0,
+        ncols=6,
+        frameon=False,
+        fontsize=_TEXT,
+        labelcolor=_INK,
+        handlelength=1.8,
+        columnspacing=1.6,
+    )
+
+
+def _draw_lane(axes: Axes, instance: Instance, lane: _Lane) -> None:
+    """Draw the windows of a route's visits, and the route down from row to row."""
+    visits, rows, colour = lane.route.visits, lane.rows, lane.colour
+    if lane.name:
+        band = (lane.top - 0.5, lane.bottom + 0.5)
+        axes.axhspan(*band, facecolor=_BAND, zorder=0)
+        edge = axes.get_yaxis_transform()
+        axes.plot((0, 0), band, transform=edge, color=colour, linewidth=4, solid_capstyle="butt")
+    _draw_windows(axes, instance, lane)
+    leaves = [0.0, *(visit.leave for visit in visits)]
+    arrivals = [*(visit.arrive for visit in visits), lane.route.finish]
+    levels = pairwise([lane.top, *rows, lane.bottom])
+    axes.add_collection(
+        LineCollection(
+            [
+                [(leave, above), (arrive, below)]
+                for leave, arrive, (above, below) in zip(leaves, arrivals, levels, strict=True)
+            ],
+            colors=colour,
+            linewidths=1.1,
+            zorder=3,
+            label="travel",
+        ),
+        autolim=False,
+    )
+    waits = [(row, v) for row, v in zip(rows, visits, strict=True) if v.start > v.arrive]
+    axes.barh(
+        [row for row, _ in waits],
+        [visit.start - visit.arrive for _, visit in waits],
+        left=[visit.arrive for _, visit in waits],
+        height=0.28,
+        facecolor="white",
+        edgecolor=colour,
+        linewidth=0.9,
+        zorder=4,
+        label="wait",
+    )
+    # The edge keeps a stay of no length visible.
+    axes.barh(
+        rows,
+        [visit.stay for visit in visits],
+        left=[visit.start for visit in visits],
+        height=0.6,
+        facecolor=colour,
+        edgecolor=colour,
+        linewidth=0.9,
+        zorder=4,
+        label="stay",
+    )
+    (_, start), (_, end) = _depots(instance)[0], _depots(instance)[-1]
+    for marker, time, row in ((start, 0.0, lane.top), (end, lane.route.finish, lane.bottom)):
+        marker.set(xdata=[time], ydata=[row], markersize=4.5, clip_on=False)
+        axes.add_line(marker)
+
+
+def _draw_windows(axes: Axes, instance: Instance, lane: _Lane) -> None:
+    """Draw each visit's window as far as it is in view, with an edge where it really ends."""
+    stops, rows = list(lane.route.stops), np.array(lane.rows)
+    view = axes.get_xlim()
+    opens, closes, leave_by = instance.open[stops], instance.close[stops], instance.leave_by[stops]
+    low, high = np.clip(opens, *view), np.clip(closes, *view)
+    axes.barh(rows, high - low, left=low, height=0.84, facecolor=_WINDOW, zorder=1, label="window")
+    for times in (opens, closes):
+        axes.vlines(times, rows - 0.42, rows + 0.42, colors=_RULE, linewidths=0.7, zorder=1)
+    kept = leave_by < np.inf
+    axes.vlines(
+        leave_by[kept],
+        rows[kept] - 0.42,
+        rows[kept] + 0.42,
+        colors=_LIMIT,
+        linewidths=1.8,
+        zorder=5,
+        label="leave by",
+    )
+
+
+def _write_rows(
+    axes: Axes, texts: Sequence[_RowText], columns: Sequence[float], script: _Script
+) -> None:
+    """Write beside the rows, every second one or fewer if the rows are thin."""
+    height = float(_size(axes)[1] / np.ptp(axes.get_ylim()))
+    size = min(_TEXT, max(0.75 * height, _MIN_TEXT))
+    for text in texts[:: math.ceil(size / height)]:
+        ends = (
+            (text.name, 0, -columns[1] - _GAP),
+            (text.order, 0, -_GAP),
+            (text.profit, 1, columns[2]),
+        )
+        for words, side, offset in ends:
+            axes.annotate(
+                words,
+                (side, text.row),
+                (offset, 0),
+                xycoords=axes.get_yaxis_transform(),
+                textcoords="offset points",
+                ha="right",
+                va="center_baseline",
+                size=size,
+                color=_INK if text.order else _MUTED,
+                annotation_clip=False,
+                **script.style,
+            )
+
+
+def _timeline_key(instance: Instance, lanes: Sequence[_Lane]) -> list[Artist]:
+    colour = lanes[0].colour if len(lanes) == 1 else _MUTED
+    stops = [stop for lane in lanes for stop in lane.route.stops]
+    label = f"budget {_number(instance.budget)}"
+    budget = Line2D([], [], color=_LIMIT, linewidth=1.2, linestyle=_DASHES, label=label)
+    if not lanes:
+        return [budget]
+    key: list[Artist] = [
+        Line2D([], [], color=colour, linewidth=1.1, label="travel"),
+        Patch(facecolor="white", edgecolor=colour, linewidth=0.9, label="wait"),
+        Patch(facecolor=colour, edgecolor=colour, label="stay"),
+        Patch(facecolor=_WINDOW, edgecolor=_RULE, linewidth=0.7, label="window to start in"),
+    ]
+    if (instance.leave_by[stops] < np.inf).any():
+        key.append(_marker("leave by", "|", 60, _LIMIT, _LIMIT, 1.8))
+    return [*key, budget]

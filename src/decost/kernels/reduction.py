@@ -1,0 +1,209 @@
+"""The part of an instance that can matter: stops that can be reached and left for home."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decost.instance import Arrays, FloatArray, IntArray
+from decost.kernels.profile import jit
+
+
+class Core(NamedTuple):
+    """An instance reduced to its useful stops, numbered from 0, with tightened windows.
+
+    `stop` holds their numbers in the instance. The last row of `travel` leads from the start
+    depot to the stops, `home` from them to the end depot. Service may start from `early` to
+    `late`; who starts later is not home in time. `next_start` and `next_stop` list the stops
+    that can follow each row's place. `skippable` says of a stop that leaving it out never makes
+    a route longer; `shortest` are the travel times over all detours.
+    """
+
+    stop: IntArray
+    travel: FloatArray
+    shortest: FloatArray
+    home: FloatArray
+    early: FloatArray
+    late: FloatArray
+    leave_by: FloatArray
+    reward: FloatArray
+    min_stay: FloatArray
+    piece_start: IntArray
+    piece_rate: FloatArray
+    piece_length: FloatArray
+    full_profit: FloatArray
+    next_start: IntArray
+    next_stop: IntArray
+    skippable: IntArray
+    budget: float
+    slack: float
+
+
+MAX_TRIANGLE = 400
+"""Above this size a matrix is not searched for detours: no stop of it counts as skippable."""
+
+
+@jit
+def earliest_starts(arrays: Arrays) -> FloatArray:
+    """Earliest start of service at every node, over all ways that keep all windows."""
+    nodes = len(arrays.open)
+    done = np.zeros(nodes, dtype=np.int64)
+    early = np.full(nodes, np.inf)
+    leave = np.full(nodes, np.inf)
+    leave[0] = 0.0
+    for _ in range(nodes):
+        best = -1
+        for i in range(nodes):
+            if done[i] == 0 and leave[i] < np.inf and (best < 0 or leave[i] < leave[best]):
+                best = i
+        if best < 0:
+            break
+        done[best] = 1
+        for j in range(1, nodes):
+            if done[j] == 0:
+                time = max(leave[best] + arrays.travel[best, j], arrays.open[j])
+                end = time + arrays.min_stay[j]
+                if (
+                    time < early[j]
+                    and time <= arrays.close[j] + arrays.slack
+                    and end <= arrays.leave_by[j] + arrays.slack
+                ):
+                    early[j] = time
+                    leave[j] = end
+    return early
+
+
+@jit
+def latest_starts(arrays: Arrays) -> FloatArray:
+    """Latest start of service at every node from which the end depot is reached in time."""
+    nodes = len(arrays.open)
+    done = np.zeros(nodes, dtype=np.int64)
+    late = np.full(nodes, -np.inf)
+    for i in range(1, nodes):
+        end = min(arrays.budget - arrays.travel[i, arrays.end], arrays.leave_by[i])
+        late[i] = min(arrays.close[i], end - arrays.min_stay[i])
+    for _ in range(1, nodes):
+        best = -1
+        for i in range(1, nodes):
+            if done[i] == 0 and late[i] > -np.inf and (best < 0 or late[i] > late[best]):
+                best = i
+        if best < 0:
+            break
+        done[best] = 1
+        if late[best] < arrays.open[best] - arrays.slack:
+            continue
+        for i in range(1, nodes):
+            if done[i] == 0:
+                end = min(late[best] - arrays.travel[i, best], arrays.leave_by[i])
+                late[i] = max(late[i], min(arrays.close[i], end - arrays.min_stay[i]))
+    return late
+
+
+@jit
+def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
+    """Keep the stops that can be served on the way to the end depot and earn something.
+
+    `euclidean` says that travel times obey the triangle inequality. If they need not, a stop
+    without profit may still be a short cut and is kept.
+    """
+    nodes = len(arrays.open)
+    early = earliest_starts(arrays)
+    late = latest_starts(arrays)
+    profit = np.zeros(nodes)
+    count = 0
+    kept = np.empty(nodes, dtype=np.int64)
+    pieces = 0
+    for i in range(1, nodes):
+        profit[i] = arrays.reward[i]
+        for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
+            profit[i] += arrays.piece_rate[k] * arrays.piece_length[k]
+        if early[i] <= late[i] + arrays.slack and (profit[i] > 0.0 or not euclidean):
+            kept[count] = i
+            count += 1
+            pieces += arrays.piece_start[i + 1] - arrays.piece_start[i]
+    kept = kept[:count].copy()
+    travel = np.empty((count + 1, count))
+    home = np.empty(count)
+    piece_start = np.zeros(count + 1, dtype=np.int64)
+    piece_rate = np.empty(pieces)
+    piece_length = np.empty(pieces)
+    pieces = 0
+    for a in range(count):
+        i = kept[a]
+        travel[count, a] = arrays.travel[0, i]
+        home[a] = arrays.travel[i, arrays.end]
+        for b in range(count):
+            travel[a, b] = arrays.travel[i, kept[b]]
+        for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
+            if arrays.piece_rate[k] > 0.0:
+                piece_rate[pieces] = arrays.piece_rate[k]
+                piece_length[pieces] = arrays.piece_length[k]
+                pieces += 1
+        piece_start[a + 1] = pieces
+    min_stay = arrays.min_stay[kept]
+    early = early[kept]
+    late = late[kept]
+    next_start = np.zeros(count + 2, dtype=np.int64)
+    next_stop = np.empty(count * (count + 1), dtype=np.int64)
+    arcs = 0
+    for a in range(count + 1):
+        leave = 0.0 if a == count else early[a] + min_stay[a]
+        for b in range(count):
+            if a != b and leave + travel[a, b] <= late[b] + arrays.slack:
+                next_stop[arcs] = b
+                arcs += 1
+        next_start[a + 1] = arcs
+    skippable = np.ones(count, dtype=np.int64)
+    shortest = travel
+    if not euclidean:
+        shortest = travel.copy()
+        mark_detours(shortest, home, min_stay, arrays.slack, skippable)
+    return Core(
+        kept,
+        travel,
+        shortest,
+        home,
+        early,
+        late,
+        arrays.leave_by[kept],
+        arrays.reward[kept],
+        min_stay,
+        piece_start,
+        piece_rate[:pieces],
+        piece_length[:pieces],
+        profit[kept],
+        next_start,
+        next_stop[:arcs],
+        skippable,
+        arrays.budget,
+        arrays.slack,
+    )
+
+
+@jit
+def mark_detours(
+    travel: FloatArray, home: FloatArray, min_stay: FloatArray, slack: float, skippable: IntArray
+) -> None:
+    """Take the mark from stops on a way that is shorter than the direct one, and shorten those.
+
+    `travel` becomes the matrix of the shortest ways. If there are too many stops for that, none
+    is marked, and all are as near as can be.
+    """
+    count = len(home)
+    if count > MAX_TRIANGLE:
+        skippable[:] = 0
+        travel[:] = 0.0
+        return
+    for k in range(count):
+        for i in range(count + 1):
+            if i == k:
+                continue
+            through = travel[i, k] + min_stay[k]
+            if i < count and home[i] > through + home[k] + slack:
+                skippable[k] = 0
+            for j in range(count):
+                if j != k and i != j and travel[i, j] > through + travel[k, j]:
+                    if travel[i, j] > through + travel[k, j] + slack:
+                        skippable[k] = 0
+                    travel[i, j] = through + travel[k, j]
