@@ -7,6 +7,7 @@ Every comparison is written so that a NaN is a violation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal, TypeAlias
 
 from decost.instance import TOLERANCE, Instance
@@ -69,7 +70,7 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     """List every rule that a plan breaks; an empty list means that it is feasible.
 
     Times are compared with a tolerance of `instance.tolerance`, profits with `TOLERANCE`
-    relative to the profit.
+    relative to what the stop can earn within the budget.
     """
     violations = []
     if len(solution.routes) > instance.vehicles:
@@ -100,7 +101,7 @@ def _check_route(
     clock = 0.0
     for position, visit in enumerate(route.visits):
         stop = visit.stop
-        if not 1 <= stop <= instance.stops:
+        if not (isinstance(stop, Integral) and 1 <= stop <= instance.stops):
             found.append(Violation("stop", float("nan"), number, position, stop, stop))
             return found
 
@@ -122,7 +123,8 @@ def _check_route(
         limit("leave_by", visit.start + visit.stay - float(instance.leave_by[stop]))
         earned = _earned(instance, stop, visit.stay)
         wrong = abs(visit.profit - earned)
-        if not wrong <= TOLERANCE * max(float(instance.full_profit[stop]), abs(earned)):
+        most = _earned(instance, stop, instance.budget)
+        if not wrong <= TOLERANCE * max(most, abs(earned)):
             label = instance.label(stop)
             found.append(Violation("profit", wrong, number, position, stop, label))
         place, clock = stop, visit.start + visit.stay
@@ -139,16 +141,12 @@ def _longest(instance: Instance, stop: int) -> float:
 
 
 def _earned(instance: Instance, stop: int, stay: float) -> float:
-    # A concave profit is the least of the lines through its pieces.
-    if not 1 <= stop <= instance.stops:
+    if not (isinstance(stop, Integral) and 1 <= stop <= instance.stops):
         return 0.0
-    extra = max(stay - float(instance.min_stay[stop]), 0.0)
-    base = float(instance.reward[stop])
-    best = None
+    profit = float(instance.reward[stop])
+    rest = stay - float(instance.min_stay[stop])
     for piece in range(instance.piece_start[stop], instance.piece_start[stop + 1]):
         rate, length = float(instance.piece_rate[piece]), float(instance.piece_length[piece])
-        line = base + rate * extra
-        best = line if best is None else min(best, line)
-        base += rate * length
-        extra -= length
-    return float(instance.reward[stop]) if best is None else min(best, base)
+        profit += rate * min(max(rest, 0.0), length)
+        rest -= length
+    return profit

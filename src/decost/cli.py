@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,10 +83,13 @@ def _solve(
     """
     from decost.files import require_writable
 
+    if str(file).startswith("--"):
+        raise _InputError(f"{file}: options of a method come after FILE")
     instances, is_set = _read(file, profit, truncate, vehicles)
     for path in (out, plot):
         if path is not None:
             require_writable(path)
+            _require_other(path, file)
     if plot is not None:
         _require_picture(plot)
         if is_set:
@@ -219,13 +223,7 @@ def _read(
 ) -> tuple[list[Instance], bool]:
     from decost.formats import read_any
 
-    if profit not in ("fixed", "variable"):
-        raise _InputError(f"--profit {profit}: must be fixed or variable")
-    decimals: Any = truncate
-    if truncate not in ("auto", "none"):
-        if truncate not in tuple("0123456789"):
-            raise _InputError(f"--truncate {truncate}: must be 0 to 9, none or auto")
-        decimals = int(truncate)
+    decimals: Any = int(truncate) if truncate in tuple("0123456789") else truncate
     return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
 
 
@@ -322,13 +320,13 @@ def _print_plan(result: Result) -> None:
 
     console = _console()
     instance = result.instance
-    title = instance.name or instance.problem
+    title = _shown(instance.name) or instance.problem
     visits = len(result.solution.visits)
-    console.print(f"{title}: {visits} of {instance.stops} stops", markup=False, style="bold")
+    console.print(f"{title}: {visits} of {instance.stops} stops", style="bold")
     for number, route in enumerate(result.solution.routes, start=1):
         heading = "" if len(result.solution.routes) == 1 else f"route {number}"
         if not route.visits:
-            console.print(f"{heading or 'route'}: stays at the depot", markup=False)
+            console.print(f"{heading or 'route'}: stays at the depot")
             continue
         table = Table(title=heading, title_justify="left", box=_box())
         table.add_column("stop", no_wrap=True)
@@ -336,12 +334,12 @@ def _print_plan(result: Result) -> None:
             table.add_column(column, justify="right", no_wrap=True)
         for visit in route.visits:
             times = (visit.arrive, visit.start, visit.stay, visit.leave, visit.profit)
-            label = _escape(str(instance.label(visit.stop)))
-            table.add_row(label, *(f"{value:.2f}" for value in times))
+            label = instance.label(visit.stop)
+            table.add_row(_shown(str(label)), *(f"{value:.2f}" for value in times))
         table.add_section()
         table.add_row("back", f"{route.finish:.2f}", "", "", "", f"{route.profit:.2f}")
         console.print(table)
-    console.print(_summary(result), markup=False)
+    console.print(_summary(result))
 
 
 def _summary(result: Result) -> str:
@@ -376,8 +374,9 @@ def _print_set(results: list[Result]) -> None:
 def _console() -> Any:
     from rich.console import Console
 
-    # Not a terminal: wide enough that no table is cut.
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    # Names are shown as they are; not a terminal: wide enough that no table is cut.
+    width = None if sys.stdout.isatty() else 160
+    return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def _box() -> Any:
@@ -386,10 +385,14 @@ def _box() -> Any:
     return box.SIMPLE_HEAD
 
 
-def _escape(text: str) -> str:
-    from rich.markup import escape
+def _shown(text: str) -> str:
+    """Text from a file, in one line and without codes that a terminal would obey."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
-    return escape(text)
+
+def _require_other(path: Path, file: Path) -> None:
+    if path.is_file() and path.samefile(file):
+        raise _InputError(f"{path}: is the instance itself, and would be lost")
 
 
 def _require_picture(path: Path) -> None:
@@ -405,24 +408,35 @@ def _draw(instance: Instance, solution: Any, path: Path) -> None:
 
 def main() -> NoReturn:
     """Run the command line; bad input ends in exit 2 and one line on stderr."""
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         _complain(error.format_message(), 2)
-    except (typer.Abort, KeyboardInterrupt):
-        _complain("interrupted", 130)
-    except BrokenPipeError:
-        sys.stderr.close()
+    except (BrokenPipeError, SystemExit):  # typer makes the second of the first
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
         known = error.filename is not None and error.strerror
         _complain(f"{error.filename}: {error.strerror}" if known else str(error), 2)
+    except MemoryError:
+        _complain("not enough memory", 2)
     except (_InputError, ValueError) as error:
         _complain(str(error), 2)
+    if code == 130:
+        _interrupt()
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _interrupt() -> NoReturn:
+    """Leave at once: threads may still be solving, and Python would wait for them."""
+    typer.echo("decost: interrupted", err=True)
+    sys.stdout.flush()
+    os._exit(130)
+
+
 def _complain(message: str, code: int) -> NoReturn:
-    typer.echo(f"decost: {' '.join(message.split())}", err=True)
+    typer.echo(f"decost: {' '.join(_shown(message).split())}", err=True)
     sys.exit(code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,29 +21,36 @@ def replacing(path: str | Path) -> Iterator[Path]:
     OSError
         If the folder does not exist or cannot be written, or `path` is a folder.
     """
-    target = Path(path).resolve()
     require_writable(path)
-    if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
-        yield target
+    if _is_special(Path(path)):  # a device or a pipe cannot be replaced
+        yield Path(path)
         return
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}{target.suffix}")
+    target = _linked(path)
+    temporary = target.with_name(f".decost-{secrets.token_hex(8)}.tmp")
     try:
         yield temporary
+        if target.exists():
+            shutil.copymode(target, temporary)
         temporary.replace(target)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary)):
+            raise
+        # Name the file that was asked for, not the temporary one.
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def require_writable(path: str | Path) -> None:
     """Raise an OSError now if `path` could not be written later."""
-    target = Path(path).resolve()
-    if target.is_dir():
+    place, folder = Path(path), _linked(path).parent
+    if place.is_dir():
         raise IsADirectoryError(f"{path}: is a folder")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {Path(path).parent}")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
+    if not (folder.is_dir() or place.exists()):
+        raise FileNotFoundError(f"{path}: there is no folder {place.parent}")
+    if not os.access(place if place.exists() else folder, os.W_OK):
         raise PermissionError(f"{path}: cannot be written")
-    if target.is_file() and not os.access(target.parent, os.W_OK):
+    if not _is_special(place) and not os.access(folder, os.W_OK):
         raise PermissionError(f"{path}: nothing can be written in its folder")
 
 
@@ -50,3 +58,12 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def _linked(path: str | Path) -> Path:
+    """Where a link leads, so that the file there is replaced and not the link."""
+    return Path(os.path.realpath(path))
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()

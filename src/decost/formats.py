@@ -7,14 +7,16 @@ is executed, and every complaint names the file, the field and the value.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import zipfile
-import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from io import BytesIO
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, BinaryIO, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -41,6 +43,10 @@ class FormatError(ValueError):
     """A file cannot be read; the message names the file, the field and the value."""
 
 
+# Not to fail fast would collect millions of complaints about a large file, and show one.
+_Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
+
+
 class _Schema(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -57,11 +63,12 @@ class _Stop(_Place):
     leave_by: float | None = None
     reward: float = 0.0
     min_stay: float = 0.0
-    rate: float | None = None
+    rate: float | None = Field(None, ge=0)
     max_stay: float | None = None
     profit: (
         Annotated[
-            list[Annotated[list[float], Field(min_length=2, max_length=2)]], Field(max_length=1000)
+            list[Annotated[list[float], Field(min_length=2, max_length=2)]],
+            Field(max_length=1000, fail_fast=True),
         ]
         | None
     ) = None
@@ -76,8 +83,8 @@ class _InstanceFile(_Schema):
     speed: float = 1.0
     depot: _Place = _Place()
     end: _Place | None = None
-    stops: list[_Stop] = Field(max_length=MAX_STOPS)
-    travel: list[list[float]] | None = Field(None, max_length=MAX_STOPS + 2)
+    stops: list[_Stop] = Field(max_length=MAX_STOPS, fail_fast=True)
+    travel: list[_Row] | None = Field(None, max_length=MAX_STOPS + 2, fail_fast=True)
 
 
 class _Visit(_Schema):
@@ -98,7 +105,9 @@ class _SolutionFile(_Schema):
     bound: float | None = None
     runtime: float | None = None
     seed: int | None = None
-    routes: list[list[_Visit]] = Field(max_length=MAX_VEHICLES)
+    routes: list[Annotated[list[_Visit], Field(fail_fast=True)]] = Field(
+        max_length=MAX_VEHICLES, fail_fast=True
+    )
 
 
 _File = TypeVar("_File", bound=_Schema)
@@ -158,16 +167,25 @@ def read_any(
     path: str | Path, *, profit: Profit, truncate: Truncate, vehicles: int | None
 ) -> tuple[list[Instance], bool]:
     """Read whatever a file holds, and say whether that is a set."""
+    if profit not in get_args(Profit):
+        raise FormatError(f"profit = {profit!r}: must be fixed or variable")
+    if truncate not in ("auto", "none", *range(10)):
+        raise FormatError(f"truncate = {truncate!r}: must be from 0 to 9, none or auto")
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            magic = file.read(4)
-        if magic == b"PK\x03\x04":
-            instances, is_set = _read_npz(path), True
-        elif path.suffix == ".jsonl":
-            instances, is_set = _read_jsonl(path), True
+        with path.open("rb") as file:  # once only: it may be a pipe
+            data = file.read(MAX_BYTES + 1)
+            is_npz, is_lines = data.startswith(b"PK\x03\x04"), _holds_lines(path, data)
+            is_set = is_npz or is_lines
+            if is_set:
+                data += file.read(MAX_SET_BYTES - MAX_BYTES)
+        _limit(path, data, MAX_SET_BYTES if is_set else MAX_BYTES)
+        if is_npz:
+            instances = _read_npz(path, data)
+        elif is_lines:
+            instances = _read_jsonl(path, data)
         else:
-            instances, is_set = _read_text(path, profit, truncate)
+            instances = [_read_text(path, _text(path, data), profit, truncate)]
         if vehicles is not None:
             instances = [instance.replace(vehicles=vehicles) for instance in instances]
     except InstanceError as error:
@@ -177,34 +195,47 @@ def read_any(
 
 def read_solution(path: str | Path, instance: Instance) -> Solution:
     """Read a plan for an instance, as `write` and `decost solve --out` write it."""
-    return _solution(path, _json(path, _text(Path(path))), instance)
+    with Path(path).open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    _limit(path, data, MAX_BYTES)
+    return _solution(path, _json(path, _text(path, data)), instance)
 
 
 def read_solutions(path: str | Path, instances: Sequence[Instance]) -> dict[int, Solution]:
     """Read the plans of a set, one JSON line each, by the `index` of their instance."""
     plans: dict[int, Solution] = {}
-    for number, line in _lines(Path(path)):
-        where = f"{path}: line {number}"
-        data = _json(where, line)
-        index = data.get("index") if isinstance(data, dict) else None
-        if not isinstance(index, int) or not 0 <= index < len(instances) or index in plans:
-            raise FormatError(
-                f"{where}: index = {index!r}: must be from 0 to {len(instances) - 1}, once each"
-            )
-        plans[index] = _solution(where, data, instances[index])
+    with Path(path).open("rb") as file:
+        for number, line in _lines(path, file):
+            where = f"{path}: line {number}"
+            data = _json(where, line)
+            index = data.get("index") if isinstance(data, dict) else None
+            if not isinstance(index, int) or not 0 <= index < len(instances) or index in plans:
+                raise FormatError(
+                    f"{where}: index = {index!r}: must be from 0 to {len(instances) - 1}, once each"
+                )
+            plans[index] = _solution(where, data, instances[index])
+    if not plans:
+        raise FormatError(f"{path}: holds no plan")
     return plans
 
 
 def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> None:
     """Write an instance or a result as JSON, or a set of instances as `.npz` or `.jsonl`.
 
-    The file is written whole or not at all.
+    The file is written whole or not at all. With one of the endings of a set, an instance is
+    written as a set of one.
     """
+    if isinstance(thing, Instance) and Path(path).suffix in (".npz", ".jsonl"):
+        thing = [thing]
     if isinstance(thing, Result):
         head = {"format": "decost-solution", "version": 1, "instance": thing.instance.name}
         write_text(path, json.dumps(head | thing.to_dict(), indent=1) + "\n")
     elif isinstance(thing, Instance):
-        write_text(path, _pretty(_instance_dict(thing)))
+        text = _pretty(_instance_dict(thing))
+        _limit(path, text, MAX_BYTES)
+        write_text(path, text)
+    elif not thing:
+        raise FormatError(f"{path}: a set needs at least one instance")
     elif Path(path).suffix == ".npz":
         arrays = _npz_arrays(thing)
         with replacing(path) as temporary, temporary.open("wb") as file:
@@ -215,60 +246,59 @@ def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> No
         raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
 
 
-def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise FormatError(f"{path}: is larger than {MAX_BYTES} bytes")
+def _limit(path: str | Path, content: str | bytes, most: int) -> None:
+    if len(content) > most:
+        raise FormatError(f"{path}: is larger than {most} bytes")
+
+
+def _holds_lines(path: Path, data: bytes) -> bool:
+    """Whether every line is a JSON object of its own; of a single line the ending decides."""
+    first, _, rest = data.removeprefix(codecs.BOM_UTF8).strip().partition(b"\n")
+    whole = first.startswith(b"{") and first.rstrip().endswith(b"}")
+    return whole and (rest.lstrip().startswith(b"{") or (path.suffix == ".jsonl" and not rest))
+
+
+def _text(path: str | Path, data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: byte {error.start} is not text (UTF-8)") from None
 
 
-def _lines(path: Path) -> Iterable[tuple[int, str]]:
+def _lines(path: str | Path, file: BinaryIO) -> Iterable[tuple[int, str]]:
     total = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES + 1), b""), start=1):
-            total += len(line)
-            if len(line) > MAX_BYTES or total > MAX_SET_BYTES:
-                raise FormatError(f"{path}: line {number}: the set is too large")
-            try:
-                text = line.decode("utf-8-sig")
-            except UnicodeDecodeError:
-                raise FormatError(f"{path}: line {number}: is not text (UTF-8)") from None
-            if text.strip():
-                yield number, text
+    for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES + 1), b""), start=1):
+        total += len(line)
+        where = f"{path}: line {number}"
+        _limit(where, line, MAX_BYTES)
+        if total > MAX_SET_BYTES:
+            raise FormatError(f"{where}: the set is larger than {MAX_SET_BYTES} bytes")
+        text = _text(where, line)
+        if text.strip():
+            yield number, text
 
 
-def _read_text(path: Path, profit: Profit, truncate: Truncate) -> tuple[list[Instance], bool]:
-    text = _text(path)
-    start = text.lstrip()[:1]
-    if start == "{":
-        first, _, rest = text.strip().partition("\n")
-        if rest.lstrip().startswith("{") and first.rstrip().endswith("}"):
-            return _read_jsonl(path), True
-        return [_instance(path, _json(path, text))], False
+def _read_text(path: Path, text: str, profit: Profit, truncate: Truncate) -> Instance:
+    if text.lstrip().startswith("{"):
+        return _instance(path, _json(path, text))
     rows = [line.split() for line in text.splitlines() if line.split()]
     if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
-        return [_read_solomon(path, rows, profit, truncate)], False
-    if rows and len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d+", word) for word in rows[0]):
-        return [_read_leuven(path, rows, profit, truncate)], False
+        return _read_solomon(path, rows, profit, truncate)
+    if rows and len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d{1,9}", w) for w in rows[0]):
+        return _read_leuven(path, rows, profit, truncate)
     raise FormatError(
         f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven)"
     )
 
 
-def _read_jsonl(path: Path) -> list[Instance]:
+def _read_jsonl(path: Path, data: bytes) -> list[Instance]:
     instances = []
-    for number, line in _lines(path):
+    for number, line in _lines(path, BytesIO(data)):
         where = f"{path}: line {number}"
         try:
             instances.append(_instance(where, _json(where, line)))
         except InstanceError as error:
             raise FormatError(f"{where}: {error}") from None
-    if not instances:
-        raise FormatError(f"{path}: holds no instance")
     return instances
 
 
@@ -276,16 +306,12 @@ def _json(where: str | Path, text: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         data = dict(pairs)
         if len(data) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise FormatError(f"{where}: {twice}: is given twice")
+            twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+            raise FormatError(f"{where}: {_short(twice)}: is given twice")
         return data
 
-    def refuse(word: str) -> None:
-        raise FormatError(f"{where}: {word}: is not a number that JSON knows")
-
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+        return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"{where}: line {error.lineno}, column {error.colno}: broken JSON: {error.msg}"
@@ -298,6 +324,13 @@ def _json(where: str | Path, text: str) -> Any:
         raise FormatError(f"{where}: broken JSON: {error}") from None
 
 
+_PLAIN_WORDS = {
+    "extra_forbidden": "unknown field",
+    "missing": "missing",
+    "model_type": "must be an object",
+}
+
+
 def _parse(schema: type[_File], where: str | Path, data: Any) -> _File:
     try:
         return schema.model_validate(data)
@@ -307,7 +340,7 @@ def _parse(schema: type[_File], where: str | Path, data: Any) -> _File:
         for part in first["loc"]:
             field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
         value = "" if first["type"] == "missing" else f" = {_short(first['input'])}"
-        why = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
+        why = _PLAIN_WORDS.get(first["type"], first["msg"])
         raise FormatError(f"{where}: {field or 'content'}{value}: {why}") from None
 
 
@@ -481,7 +514,8 @@ def _read_solomon(
         number, x, y, demand, ready, due, service = numbers
         _in_order(path, number, nodes)
         nodes.append((x, y, service, demand, ready, due))
-    return _benchmark(path, rows[0][0], nodes, profit, truncate)
+    name = rows[0][0] if rows[0][0].upper() != "VEHICLE" else path.stem
+    return _benchmark(path, name, nodes, profit, truncate)
 
 
 def _read_leuven(path: Path, rows: list[list[str]], profit: Profit, truncate: Truncate) -> Instance:
@@ -493,7 +527,7 @@ def _read_leuven(path: Path, rows: list[list[str]], profit: Profit, truncate: Tr
             raise FormatError(f"{path}: node {len(nodes)}: has {len(row)} columns, at least 9")
         _in_order(path, numbers[0], nodes)
         nodes.append((*numbers[1:5], *numbers[-2:]))
-    if len(nodes) != expected:
+    if nodes and len(nodes) != expected:
         raise FormatError(f"{path}: N = {expected - 1}: but there are {len(nodes) - 1} stops")
     return _benchmark(path, path.stem, nodes, profit, truncate)
 
@@ -539,8 +573,6 @@ def _benchmark(
 
 
 def _truncated(xy: FloatArray, decimals: int) -> FloatArray:
-    if not 0 <= decimals <= 9:
-        raise InstanceError(f"truncate = {decimals}: must be from 0 to 9 decimals")
     x, y = xy.T
     scale = 10.0**decimals
     # The small term keeps a distance that is exact in these decimals from losing one of them.
@@ -553,8 +585,6 @@ _SET_FIELDS = {"speed": 1.0, "vehicles": 1, "separate_end": False}
 
 def _npz_arrays(instances: Sequence[Instance]) -> dict[str, Any]:
     """Stack a set, padding smaller instances; fields that are at their default are left out."""
-    if not instances:
-        raise FormatError("a set needs at least one instance")
     count, nodes = len(instances), max(one.nodes for one in instances)
     places = max(one.nodes + one.separate_end for one in instances)
     widest = max(1, *(int(np.diff(one.piece_start).max()) for one in instances))
@@ -581,7 +611,7 @@ def _npz_arrays(instances: Sequence[Instance]) -> dict[str, Any]:
         values = stack((nodes,), default, attrgetter(field))
         if (values[:, 1:] != default).any():
             data[field] = values
-    if widest == 1:
+    if widest == 1 and "min_stay" not in data:  # else max_stay would round the length
         data["rate"] = stack((nodes,), 0.0, lambda one: _padded_pieces(one, 1)[:, 0, 0])
         data["max_stay"] = stack((nodes,), 0.0, lambda one: one.max_stay)
     else:
@@ -604,68 +634,83 @@ def _padded_pieces(instance: Instance, widest: int) -> FloatArray:
     return result
 
 
-def _read_npz(path: Path) -> list[Instance]:
+def _read_npz(path: Path, content: bytes) -> list[Instance]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-        if size > MAX_SET_BYTES:
-            raise FormatError(f"{path}: is {size} bytes unpacked, at most {MAX_SET_BYTES}")
-        with np.load(path, allow_pickle=False) as archive:
-            data = {field: archive[field] for field in archive.files}
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, MemoryError) as error:
-        if isinstance(error, FormatError):
-            raise
+        if size <= MAX_SET_BYTES:
+            with np.load(BytesIO(content), allow_pickle=False) as arrays:
+                data = {field: np.asarray(arrays[field]) for field in arrays.files}
+    except Exception as error:  # zipfile and numpy raise all sorts on a broken file
         raise FormatError(f"{path}: broken .npz file: {error}") from None
-    known = {"format", "version", "nodes", "budget", "xy", "travel", "rate", "max_stay", "pieces"}
-    known |= {*_NODE_FIELDS, *_SET_FIELDS, "name", "ids"}
+    if size > MAX_SET_BYTES:
+        raise FormatError(f"{path}: is {size} bytes unpacked, at most {MAX_SET_BYTES}")
     if "format" in data:
-        if str(data["format"]) != "decost-set" or data.get("version") != 1:
+        head = [str(data.get(field)) for field in ("format", "version")]
+        if head != ["decost-set", "1"]:
             raise FormatError(
-                f"{path}: format = {data['format']!s}, version = {data.get('version')!s}: "
-                "must be decost-set, 1"
+                f"{path}: format = {head[0]}, version = {head[1]}: must be decost-set, 1"
             )
         for field in data:
-            if field not in known:
+            if field not in ("format", "version", *_NPZ_FIELDS):
                 raise FormatError(f"{path}: {field}: unknown field")
-    return _npz_instances(path, data)
+    return _npz_instances(path, {field: data[field] for field in _NPZ_FIELDS if field in data})
+
+
+# Number of dimensions, and the kinds of numpy types that will do.
+_NPZ_FIELDS = {
+    "nodes": (1, "iu"),
+    "budget": (1, "iuf"),
+    "xy": (3, "iuf"),
+    "travel": (3, "iuf"),
+    **dict.fromkeys((*_NODE_FIELDS, "rate", "max_stay"), (2, "iuf")),
+    "pieces": (4, "iuf"),
+    "speed": (1, "iuf"),
+    "vehicles": (1, "iu"),
+    "separate_end": (1, "b"),
+    "name": (1, "U"),
+    "ids": (2, "U"),
+}
 
 
 def _npz_instances(path: Path, data: dict[str, Any]) -> list[Instance]:
     for field in ("budget", "xy" if "travel" not in data else "travel"):
         if field not in data:
             raise FormatError(f"{path}: {field}: missing")
-    text = {"format", "name", "ids"}
+    count, width = (*data["xy" if "xy" in data else "travel"].shape, 0, 0)[:2]
+    if count == 0:
+        raise FormatError(f"{path}: holds no instance")
+    if data["budget"].ndim == 0:
+        data["budget"] = np.full(count, data["budget"])
     for field, values in data.items():
-        if field not in text and not np.issubdtype(values.dtype, np.number) | (
-            values.dtype == np.bool_
-        ):
-            raise FormatError(f"{path}: {field}: has type {values.dtype}, must be numbers")
-    places = data["xy"] if "xy" in data else data["travel"]
-    if places.ndim != 3:
-        raise FormatError(f"{path}: xy: has shape {places.shape}, must be (instances, nodes, 2)")
-    count, width = places.shape[:2]
-    if "close" in data and "rate" in data and "max_stay" not in data and "open" in data:
-        data["max_stay"] = data["close"].astype(np.float64) - data["open"]
-    for field, values in data.items():
+        dimensions, kinds = _NPZ_FIELDS[field]
+        if values.dtype.kind not in kinds:
+            raise FormatError(f"{path}: {field}: has type {values.dtype}")
+        if values.ndim != dimensions or len(values) != count:
+            raise FormatError(
+                f"{path}: {field}: has shape {values.shape}, must have {dimensions} dimensions, "
+                f"the first of {count} instances"
+            )
         expected = {"xy": (count, width, 2), "travel": (count, width, width)}.get(field)
-        if expected is not None and values.shape != expected:
+        if expected not in (None, values.shape):
             raise FormatError(f"{path}: {field}: has shape {values.shape}, must be {expected}")
-    nodes = data.get("nodes", np.full(count, width))
-    fields = [*_NODE_FIELDS, "rate", "max_stay", "pieces", *_SET_FIELDS, "name", "ids", "nodes"]
-    for field in fields:
-        if field in data and (data[field].ndim < 1 or len(data[field]) != count):
-            raise FormatError(f"{path}: {field}: is not there for all {count} instances")
-    budget = np.broadcast_to(np.asarray(data["budget"], dtype=np.float64), (count,))
+    if "max_stay" not in data and data.keys() >= {"open", "close", "rate"}:
+        # As the paper's authors publish their sets.
+        opens, closes = data["open"].astype(np.float64), data["close"].astype(np.float64)
+        if opens.shape == closes.shape:
+            data["max_stay"] = closes - opens
     instances = []
     for k in range(count):
-        size = int(nodes[k])
-        given: dict[str, Any] = {
-            field: data[field][k].item() for field in (*_SET_FIELDS, "name") if field in data
+        size = int(data["nodes"][k]) if "nodes" in data else width
+        given = {
+            field: data[field][k].item()
+            for field in ("budget", *_SET_FIELDS, "name")
+            if field in data
         }
         for field in (*_NODE_FIELDS, "rate", "max_stay", "pieces"):
             if field in data:
                 given[field] = data[field][k][:size]
-        rows = size + bool(given.get("separate_end", False))
+        rows = size + given.get("separate_end", False)
         if not 1 <= size <= rows <= width:
             raise FormatError(f"{path}: nodes[{k}] = {size}: must be from 1 to {width}")
         if "xy" in data and not np.isnan(data["xy"][k][:rows]).all():
@@ -673,9 +718,9 @@ def _npz_instances(path: Path, data: dict[str, Any]) -> list[Instance]:
         if "travel" in data and not np.isnan(data["travel"][k][:rows, :rows]).all():
             given["travel"] = data["travel"][k][:rows, :rows]
         if "ids" in data and any(data["ids"][k][: size - 1]):
-            given["ids"] = [str(label) for label in data["ids"][k][: size - 1]]
+            given["ids"] = data["ids"][k][: size - 1].tolist()
         try:
-            instances.append(Instance(budget=budget[k], **given))
+            instances.append(Instance(**given))
         except InstanceError as error:
             raise FormatError(f"{path}: instance {k}: {error}") from None
     return instances

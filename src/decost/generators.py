@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from decost.instance import MAX_STOPS, FloatArray, Instance
+from decost.instance import MAX_STOPS, FloatArray, Instance, whole_number
 
 Family: TypeAlias = Callable[[int, float, int, int, float | None], list[Instance]]
 
@@ -48,15 +48,12 @@ def generate(
     """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r}: unknown, choose from: {', '.join(FAMILIES)}")
-    for name, value, least, most in (
-        ("nodes", nodes, 1, MAX_STOPS + 1),
-        ("count", count, 0, 10**7),
-        ("seed", seed, 0, 2**63 - 1),
-    ):
-        if not least <= value <= most:
-            raise ValueError(f"{name} = {value}: must be from {least} to {most}")
-    if not 0 <= window < np.inf:
-        raise ValueError(f"window = {window}: must be finite, not negative")
+    whole_number("nodes", nodes, 1, MAX_STOPS + 1)
+    whole_number("count", count, 0, 10**7)
+    whole_number("seed", seed, 0, 2**63 - 1)
+    for name, value in (("window", window), ("budget", budget)):
+        if value is not None and not 0 <= value <= 10**6:
+            raise ValueError(f"{name} = {value}: must be from 0 to {10**6}")
     instances = FAMILIES[family](nodes, window, count, seed, budget)
     if vehicles != 1:
         instances = [instance.replace(vehicles=vehicles) for instance in instances]
@@ -86,7 +83,7 @@ class _TorchStream:
     def permutations(self, count: int, size: int) -> npt.NDArray[np.int64]:
         """Like `count` calls of `torch.randperm(size)`."""
         result = np.tile(np.arange(size), (count, 1))
-        draws = self._raw(count * max(0, size - 1)).reshape(count, -1)
+        draws = self._raw(count * max(0, size - 1)).reshape(count, max(0, size - 1))
         rows = np.arange(count)
         for place in range(size - 1):
             other = place + (draws[:, place] % np.uint64(size - place)).astype(np.int64)

@@ -140,8 +140,8 @@ class Instance:
         put("speed", _number("speed", speed))
         if self.speed == 0:
             raise InstanceError("speed = 0.0: must be positive")
-        put("vehicles", _whole("vehicles", vehicles, 1, MAX_VEHICLES))
-        put("name", str(name))
+        put("vehicles", whole_number("vehicles", vehicles, 1, MAX_VEHICLES))
+        put("name", _text("name", str(name)))
         put("separate_end", bool(separate_end))
         if xy is None and travel is None:
             raise InstanceError("xy = None: give coordinates, or a travel matrix")
@@ -189,10 +189,18 @@ class Instance:
         put("piece_start", start)
         put("piece_rate", rates)
         put("piece_length", lengths)
-        self._validate()
+        with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
+            self._validate()
+        self._freeze()
+
+    def _freeze(self) -> None:
         for value in self.__dict__.values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)  # numpy forgets in a copy or a pickle that it was read-only
+        self._freeze()
 
     def _one_piece(
         self, rate: FloatArray, max_stay: FloatArray, limited: bool
@@ -216,7 +224,13 @@ class Instance:
         start = np.zeros(self.nodes + 1, dtype=np.int64)
         tables = []
         for node in range(self.nodes):
-            table = _table("pieces", pieces[node] if node else []).reshape(-1, 2)
+            table = _table("pieces", pieces[node] if node else [])
+            if table.size == 0:
+                table = table.reshape(0, 2)
+            if table.ndim != 2 or table.shape[1] != 2:
+                raise InstanceError(
+                    f"{self._stop(node)}: profit: has shape {table.shape}, must be (pieces, 2)"
+                )
             for position, (rate, length) in enumerate(table):
                 where = f"{self._stop(node)}: profit[{position}]"
                 if not (0 <= rate < np.inf and 0 <= length < np.inf):
@@ -253,7 +267,8 @@ class Instance:
             self._demand(field, values, good, "must be finite, not negative")
         self._demand("open", self.open, np.isfinite(self.open), "must be finite")
         self._demand("close", self.close, self.close >= self.open, "is less than open", self.open)
-        if not np.isfinite(self.reward.sum() + (self.piece_rate * self.piece_length).sum()):
+        self._demand("max_stay", self.max_stay, self.max_stay < np.inf, "must be finite")
+        if not np.isfinite(self.full_profit.sum()):
             raise InstanceError("profit: the sum over all stops is not finite")
 
     def _demand(
@@ -291,12 +306,7 @@ class Instance:
         if not isinstance(other, Instance):
             return NotImplemented
         mine, theirs = self._fields(), other._fields()
-        return all(
-            np.array_equal(mine[field], theirs[field])
-            if isinstance(mine[field], np.ndarray) and isinstance(theirs[field], np.ndarray)
-            else mine[field] is theirs[field] or mine[field] == theirs[field]
-            for field in mine
-        )
+        return all(np.array_equal(mine[field], theirs[field]) for field in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -391,7 +401,7 @@ class Instance:
             self.min_stay,
             self.piece_start,
             self.piece_rate,
-            self.piece_length,
+            np.minimum(self.piece_length, self.budget),  # no stay is longer, and sums stay exact
             self.budget,
             self.tolerance / 1000,
             self.end,
@@ -425,7 +435,8 @@ def _number(field: str, value: object) -> float:
     return number
 
 
-def _whole(field: str, value: object, least: int, most: int) -> int:
+def whole_number(field: str, value: object, least: int, most: int) -> int:
+    """Demand a whole number within limits."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InstanceError(f"{field} = {value!r}: must be a whole number")
     if not least <= value <= most:
@@ -436,7 +447,7 @@ def _whole(field: str, value: object, least: int, most: int) -> int:
 def _table(field: str, values: npt.ArrayLike) -> FloatArray:
     try:
         return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InstanceError(f"{field}: must be a regular table of numbers") from None
 
 
@@ -463,7 +474,13 @@ def _labels(ids: Sequence[str] | None, stops: int) -> tuple[str, ...] | None:
     for label in labels:
         if not isinstance(label, str) or not label:
             raise InstanceError(f"id = {label!r}: must be a string that is not empty")
-        if label in seen:
+        if _text("id", label) in seen:
             raise InstanceError(f"id = {label!r}: two stops have it")
         seen.add(label)
-    return labels
+    return labels or None
+
+
+def _text(field: str, value: str) -> str:
+    if "\0" in value or value.encode(errors="replace").decode() != value:
+        raise InstanceError(f"{field} = {value!r}: must be text that can be written to a file")
+    return value

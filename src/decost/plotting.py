@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
@@ -26,6 +25,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from decost.files import replacing
 from decost.instance import FloatArray, Instance
 from decost.solution import Route, Solution, Visit
 
@@ -33,12 +33,14 @@ FORMATS = ("png", "pdf", "svg")
 """Endings of the files that `save_figure` writes."""
 
 # Told apart with any of the common colour blindnesses; the first four in greyscale too (their
-# lightness is 30, 62, 46 and 70).
-_ROUTE_COLOURS = ("#12487d", "#b59145", "#b24b5f", "#38bcc4", "#697dcb", "#725504")
+# lightness is 26, 56, 41 and 76).
+_ROUTE_COLOURS = ("#0f3f73", "#a8802f", "#a33c54", "#5ccbd3", "#7384d6", "#5f4a10")
 _INK, _MUTED, _RULE = "#22272e", "#646d78", "#aab2bc"
 _WINDOW, _BAND, _LIMIT = "#dbe2ea", "#f6f7f9", "#a3161f"
 # Greys: a hue would be taken for the colour of a route.
 _SHARE_COLOURS = LinearSegmentedColormap.from_list("share", ("#f3f4f6", "#a2a9b2", "#1f242b"))
+
+_DPI = 150
 
 # Lengths on the page in inches.
 _WIDTH, _MARGIN, _KEY_WIDTH, _HEADING = 10.0, 0.35, 1.9, 1.0
@@ -81,10 +83,10 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
         The picture, with axes labelled "map", "share" and "timeline". `save_figure` saves it,
         a notebook shows it by itself.
     """
-    heading = instance.name or "Plan" if title is None else title
+    heading = (instance.name or "Plan") if title is None else title
     names = {visit.stop: _stop_name(instance, visit.stop) for visit in solution.visits}
     script = _find_script("".join((heading, *names.values())))
-    names = {stop: script.clean(name, 28) for stop, name in names.items()}
+    names = {stop: script.clean(name, 24) for stop, name in names.items()}
     lanes = _make_lanes(solution)
     points = _places(instance)
 
@@ -95,7 +97,7 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
     top = _HEADING + map_space + 0.45
     height = top + rows * row_height + 0.6
 
-    figure = Figure(figsize=(_WIDTH, height), dpi=150, facecolor="white")
+    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white")
     _write_heading(figure, script.clean(heading, 80), _summary(instance, solution), script)
     if points is not None:
         at = (_MARGIN + 0.35, _HEADING + 0.1, _MAP_WIDTH, map_height)
@@ -103,9 +105,7 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
         if lanes:
             _draw_share_scale(figure, at)
     texts = _row_texts(instance, lanes, names)
-    columns = [
-        script.width(column) + _GAP for column in zip(*(text[1:] for text in texts), strict=True)
-    ]
+    columns = _column_widths(texts, script)
     left, right = _MARGIN + sum(columns[:2]) / 72, _MARGIN + sum(columns[2:]) / 72
     at = (left, top, _WIDTH - left - right, rows * row_height)
     axes = _add_axes(figure, "timeline", at)
@@ -136,18 +136,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     if ending not in FORMATS:
         known = ", ".join(f".{known}" for known in FORMATS)
         raise ValueError(f"{target}: ends in {target.suffix!r}, choose from: {known}")
-    # A file of `tempfile` could be read by its owner only, and so could the picture.
-    partial = target.with_name(f".decost-{secrets.token_hex(8)}.tmp")
-    try:
-        with partial.open("xb") as file:
-            figure.savefig(file, format=ending)
-        partial.replace(target)
-    except OSError as error:
-        error.filename, error.filename2 = str(target), None
-        raise
-    finally:
-        with suppress(OSError):
-            partial.unlink()
+    with replacing(target) as temporary, temporary.open("wb") as file:
+        figure.savefig(file, format=ending)
 
 
 class _Script(NamedTuple):
@@ -166,11 +156,12 @@ class _Script(NamedTuple):
             line = line[: longest - 1].rstrip() + "…"
         return "".join(character if ord(character) in self.known else "?" for character in line)
 
-    def width(self, texts: Sequence[str], size: float = _TEXT) -> float:
-        """Width of the widest text in points."""
-        font = FontProperties(family=list(self.families), size=size)
+    def width(self, texts: Iterable[str], weight: str = "normal") -> float:
+        """Width of the widest text in points; only the longest are measured, as it takes time."""
+        font = FontProperties(family=list(self.families), size=_TEXT, weight=weight)
         measure = text_to_path.get_text_width_height_descent
-        return max((float(measure(text, font, False)[0]) for text in texts if text), default=0.0)
+        longest = sorted({text for text in texts if text}, key=len)[-50:]
+        return max((float(measure(text, font, False)[0]) for text in longest), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -187,8 +178,8 @@ class _Lane:
         return _ROUTE_COLOURS[self.vehicle % len(_ROUTE_COLOURS)]
 
     @property
-    def rows(self) -> list[float]:
-        return [self.top + order for order in range(1, len(self.route.visits) + 1)]
+    def rows(self) -> FloatArray:
+        return self.top + 1 + np.arange(len(self.route.visits), dtype=np.float64)
 
     @property
     def bottom(self) -> float:
@@ -196,12 +187,13 @@ class _Lane:
 
 
 class _RowText(NamedTuple):
-    """What is written beside a row of the timeline: two columns on the left, one on the right."""
+    """What is written beside a row of the timeline: name and order left of it, profit right."""
 
     row: float
     name: str
     order: str
     profit: str
+    is_title: bool = False
 
 
 def _make_lanes(solution: Solution) -> list[_Lane]:
@@ -242,7 +234,7 @@ def _plain_families() -> list[str]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _stop_name(instance: Instance, stop: int) -> str:
@@ -266,24 +258,42 @@ def _summary(instance: Instance, solution: Solution) -> str:
 
 def _row_texts(instance: Instance, lanes: Sequence[_Lane], names: dict[int, str]) -> list[_RowText]:
     texts = []
-    digits = _digits(float(instance.full_profit.max()))
+    visits = [visit for lane in lanes for visit in lane.route.visits]
+    full = instance.full_profit
+    form = _column_format(np.array([(visit.profit, full[visit.stop]) for visit in visits]))
+    start, end = ("start depot", "end depot") if instance.separate_end else ("depot", "depot")
     for lane in lanes:
         route = lane.route
-        total = f"profit {_number(route.profit)}" if lane.name else "profit"
-        texts.append(_RowText(lane.top, lane.name or "depot", "", total))
+        if lane.name:
+            total = f"profit {_number(route.profit)}"
+            texts.append(_RowText(lane.top, lane.name, "", total, is_title=True))
+        else:
+            texts.append(_RowText(lane.top, start, "", "profit"))
         for order, (row, visit) in enumerate(zip(lane.rows, route.visits, strict=True), start=1):
-            profit = f"{visit.profit:{digits}} of {instance.full_profit[visit.stop]:{digits}}"
+            profit = f"{visit.profit:{form}} of {full[visit.stop]:{form}}"
             texts.append(_RowText(row, names[visit.stop], str(order), profit))
-        home = "end depot" if instance.separate_end else "depot"
-        texts.append(_RowText(lane.bottom, home, "", f"back at {_number(route.finish)}"))
+        texts.append(_RowText(lane.bottom, end, "", f"back at {_number(route.finish)}"))
     return texts
 
 
-def _digits(largest: float) -> str:
-    """Format for a column of numbers, with four digits of the largest."""
+def _column_format(values: FloatArray) -> str:
+    """Format for a column of numbers: four digits of the largest, fewer if they are zeros."""
+    largest = values.max(initial=0.0)
     if not 1e-3 < largest < 1e9:
         return ".4g"
-    return f",.{max(3 - math.floor(math.log10(largest)), 0)}f"
+    most = max(3 - math.floor(math.log10(largest)), 0)
+    rounded = values.round(most)
+    return f",.{next(n for n in range(most + 1) if (values.round(n) == rounded).all())}f"
+
+
+def _column_widths(texts: Sequence[_RowText], script: _Script) -> list[float]:
+    """Widths in points of the columns beside the timeline, with a gap."""
+    widths = []
+    for column in map(attrgetter, ("name", "order", "profit")):
+        titles = (column(text) for text in texts if text.is_title)
+        others = (column(text) for text in texts if not text.is_title)
+        widths.append(max(script.width(titles, "bold"), script.width(others)) + _GAP)
+    return widths
 
 
 def _write_heading(figure: Figure, heading: str, summary: str, script: _Script) -> None:
@@ -294,10 +304,11 @@ def _write_heading(figure: Figure, heading: str, summary: str, script: _Script) 
 
 
 def _write_title(axes: Axes, title: str, remark: str = "", raised: float = 0.0) -> None:
+    """Write a title above the axes, at the left margin of the page."""
     offset: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
-    above = 7 + raised
+    left, above = (_MARGIN - axes.get_position().x0 * _WIDTH) * 72, 7 + raised
     first = axes.annotate(
-        title, (0, 1), (0, above), "axes fraction", size=9.5, weight="bold", color=_INK, **offset
+        title, (0, 1), (left, above), "axes fraction", size=9.5, weight="bold", color=_INK, **offset
     )
     beside = (first, "axes fraction")
     axes.annotate(remark, (1, 1), (8, above), beside, size=8, color=_MUTED, **offset)
@@ -310,6 +321,8 @@ def _add_axes(figure: Figure, label: str, at: tuple[float, float, float, float])
     rectangle = (left / _WIDTH, 1 - (top + height) / total, width / _WIDTH, height / total)
     axes = figure.add_axes(rectangle, label=label, facecolor="white")
     axes.tick_params(labelsize=7, color=_RULE, labelcolor=_MUTED, length=2.5, width=0.6)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.get_offset_text().set(size=7)
     for spine in axes.spines.values():
         spine.set(color=_RULE, linewidth=0.6)
     return axes
@@ -317,10 +330,8 @@ def _add_axes(figure: Figure, label: str, at: tuple[float, float, float, float])
 
 def _size(axes: Axes) -> FloatArray:
     """Width and height in points."""
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    size: FloatArray = np.array(axes.get_position(original=True).size) * figure.get_size_inches()
-    return size * 72
+    box = axes.get_window_extent()
+    return np.array([box.width, box.height]) * 72 / _DPI
 
 
 # Map
@@ -335,7 +346,7 @@ def _places(instance: Instance) -> FloatArray | None:
 
 def _scale(travel: FloatArray) -> FloatArray:
     """Lay places out by classical multidimensional scaling of the symmetrised travel times."""
-    squares = ((travel + travel.T) / 2) ** 2
+    squares = ((travel + travel.T) / (travel.max() or 1.0)) ** 2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     points = np.zeros((len(travel), 2))
@@ -348,7 +359,9 @@ def _scale(travel: FloatArray) -> FloatArray:
 
 def _map_height(points: FloatArray) -> float:
     width, height = np.ptp(points, axis=0)
-    return float(np.clip(_MAP_WIDTH * height / width if width > 0 else 0.0, _MIN_MAP, _MAX_MAP))
+    if height * _MAP_WIDTH >= width * _MAX_MAP:
+        return _MAX_MAP if height > 0 else _MIN_MAP
+    return max(_MIN_MAP, float(height / width) * _MAP_WIDTH)
 
 
 def _draw_map(
@@ -369,11 +382,12 @@ def _draw_map(
         axes.add_line(marker)
     labels, remark = _map_labels(instance, lanes, names)
     _draw_labels(axes, labels, points, unit, radii, legs, script)
-    known = instance.xy is not None
-    title = "Route map" if known else "Approximate map"
-    _write_title(axes, title, remark if known else f"distances resemble travel times; {remark}")
-    if not known:
+    if instance.xy is None:
         axes.set(xticks=[], yticks=[])
+        remarks = ("distances resemble travel times", remark)
+        _write_title(axes, "Approximate map", "; ".join(filter(None, remarks)))
+    else:
+        _write_title(axes, "Route map", remark)
     axes.legend(
         handles=_map_key(instance, lanes, areas),
         loc="upper left",
@@ -390,11 +404,12 @@ def _frame(axes: Axes, points: FloatArray) -> float:
     """Set limits in the shape of the axes, with some room; returns the length of a point."""
     box = _size(axes)
     low, high = points.min(axis=0), points.max(axis=0)
-    unit = float(((high - low) / (box - 50)).max()) or 1.0
-    middle = (low + high) / 2
+    middle = low / 2 + high / 2
+    # Places that differ by rounding only are drawn as one.
+    unit = float(max(((high - low) / (box - 50)).max(), 1e-12 * np.abs(middle).max())) or 1.0
     (left, bottom), (right, top) = middle - unit * box / 2, middle + unit * box / 2
     axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
-    axes.ticklabel_format(useOffset=False)
+    axes.yaxis.set_offset_position("right")
     axes.xaxis.set_major_locator(MaxNLocator(8, steps=_STEPS))
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
     return unit
@@ -560,7 +575,7 @@ def _draw_labels(
             )
 
 
-_WAYS = [np.array(way) for way in product((1, -1, 0), (1, -1, 0)) if any(way)]
+_WAYS = [np.array(way) for way in product((1, -1, 0), (0, 1, -1)) if any(way)]
 
 
 def _overlaps(a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> int:
@@ -591,20 +606,21 @@ def _map_key(instance: Instance, lanes: Sequence[_Lane], areas: FloatArray) -> l
     if sum(len(lane.route.visits) for lane in lanes) < instance.stops:
         handles.append(_marker("stop not visited", "o", 45, "white", _RULE, 0.9))
     best = float(instance.full_profit.max())
-    for profit in _round_profits(best):
+    for profit in _round_profits(instance.full_profit[1:]):
         area = _MIN_AREA + profit / best * (float(areas[1 : instance.nodes].max()) - _MIN_AREA)
         label = f"stop that can earn {_number(profit)}"
         handles.append(_marker(label, "o", area, _WINDOW, _MUTED, 0.9))
     return handles
 
 
-def _round_profits(best: float) -> list[float]:
-    """Two round numbers up to the best profit, as examples of sizes."""
+def _round_profits(full: FloatArray) -> list[float]:
+    """One or two round numbers among the full profits, as examples of sizes."""
+    best = float(full.max(initial=0.0))
     if best <= 0:
         return []
     power = 10.0 ** math.floor(math.log10(best))
-    large = max(factor * power for factor in (1, 2, 5) if factor * power <= best or factor == 1)
-    return [large, large / 5]
+    large = power * max(factor for factor in (1, 2, 5) if factor == 1 or factor * power <= best)
+    return [large, large / 5] if full.min() <= large / 5 else [large]
 
 
 def _draw_share_scale(figure: Figure, at: tuple[float, float, float, float]) -> None:
@@ -630,7 +646,6 @@ def _draw_timeline(axes: Axes, instance: Instance, lanes: Sequence[_Lane]) -> No
     until = max(instance.budget, *ends, 0.0) or 1.0
     last = lanes[-1].bottom if lanes else 2.0
     axes.set(xlim=(-0.01 * until, 1.02 * until), ylim=(last + 0.7, 0.3), yticks=[])
-    axes.ticklabel_format(axis="x", useOffset=False)
     axes.xaxis.set_major_locator(MaxNLocator(10, steps=_STEPS))
     axes.grid(axis="x", color=_WINDOW, linewidth=0.6)
     axes.set_xlabel("time", size=8, color=_MUTED)
@@ -648,7 +663,7 @@ def _draw_timeline(axes: Axes, instance: Instance, lanes: Sequence[_Lane]) -> No
             va="center",
         )
     axes.axvline(
-        instance.budget, color=_LIMIT, linewidth=1.2, linestyle=_DASHES, zorder=5, label="budget"
+        instance.budget, color=_LIMIT, linewidth=1.2, linestyle=_DASHES, zorder=2, label="budget"
     )
     tall = _size(axes)[1] > _TALL
     axes.tick_params(axis="x", top=tall, labeltop=tall)
@@ -670,78 +685,57 @@ def _draw_timeline(axes: Axes, instance: Instance, lanes: Sequence[_Lane]) -> No
 
 def _draw_lane(axes: Axes, instance: Instance, lane: _Lane) -> None:
     """Draw the windows of a route's visits, and the route down from row to row."""
-    visits, rows, colour = lane.route.visits, lane.rows, lane.colour
+    visits, rows, colour, finish = lane.route.visits, lane.rows, lane.colour, lane.route.finish
     if lane.name:
         band = (lane.top - 0.5, lane.bottom + 0.5)
         axes.axhspan(*band, facecolor=_BAND, zorder=0)
         edge = axes.get_yaxis_transform()
         axes.plot((0, 0), band, transform=edge, color=colour, linewidth=4, solid_capstyle="butt")
     _draw_windows(axes, instance, lane)
-    leaves = [0.0, *(visit.leave for visit in visits)]
-    arrivals = [*(visit.arrive for visit in visits), lane.route.finish]
-    levels = pairwise([lane.top, *rows, lane.bottom])
+    arrive = np.array([visit.arrive for visit in visits])
+    start = np.array([visit.start for visit in visits])
+    leave = np.array([visit.leave for visit in visits])
+    departures = np.column_stack(([0.0, *leave], [lane.top, *rows]))
+    arrivals = np.column_stack(([*arrive, finish], [*rows, lane.bottom]))
+    legs = np.stack((departures, arrivals), axis=1)
     axes.add_collection(
-        LineCollection(
-            [
-                [(leave, above), (arrive, below)]
-                for leave, arrive, (above, below) in zip(leaves, arrivals, levels, strict=True)
-            ],
-            colors=colour,
-            linewidths=1.1,
-            zorder=3,
-            label="travel",
-        ),
+        LineCollection(list(legs), colors=colour, linewidths=1.1, zorder=3, label="travel"),
         autolim=False,
     )
-    waits = [(row, v) for row, v in zip(rows, visits, strict=True) if v.start > v.arrive]
-    axes.barh(
-        [row for row, _ in waits],
-        [visit.start - visit.arrive for _, visit in waits],
-        left=[visit.arrive for _, visit in waits],
-        height=0.28,
-        facecolor="white",
-        edgecolor=colour,
-        linewidth=0.9,
-        zorder=4,
-        label="wait",
+    style: dict[str, Any] = {"edgecolors": colour, "linewidths": 0.9, "zorder": 4}
+    late = start > arrive
+    _draw_bars(
+        axes, rows[late], arrive[late], start[late], 0.28, label="wait", facecolors="white", **style
     )
-    # The edge keeps a stay of no length visible.
-    axes.barh(
-        rows,
-        [visit.stay for visit in visits],
-        left=[visit.start for visit in visits],
-        height=0.6,
-        facecolor=colour,
-        edgecolor=colour,
-        linewidth=0.9,
-        zorder=4,
-        label="stay",
-    )
-    (_, start), (_, end) = _depots(instance)[0], _depots(instance)[-1]
-    for marker, time, row in ((start, 0.0, lane.top), (end, lane.route.finish, lane.bottom)):
+    # Its edge keeps a stay of no length in sight.
+    _draw_bars(axes, rows, start, leave, 0.6, label="stay", facecolors=colour, **style)
+    (_, first), (_, last) = _depots(instance)[0], _depots(instance)[-1]
+    for marker, time, row in ((first, 0.0, lane.top), (last, finish, lane.bottom)):
         marker.set(xdata=[time], ydata=[row], markersize=4.5, clip_on=False)
         axes.add_line(marker)
 
 
 def _draw_windows(axes: Axes, instance: Instance, lane: _Lane) -> None:
     """Draw each visit's window as far as it is in view, with an edge where it really ends."""
-    stops, rows = list(lane.route.stops), np.array(lane.rows)
-    view = axes.get_xlim()
-    opens, closes, leave_by = instance.open[stops], instance.close[stops], instance.leave_by[stops]
-    low, high = np.clip(opens, *view), np.clip(closes, *view)
-    axes.barh(rows, high - low, left=low, height=0.84, facecolor=_WINDOW, zorder=1, label="window")
-    for times in (opens, closes):
-        axes.vlines(times, rows - 0.42, rows + 0.42, colors=_RULE, linewidths=0.7, zorder=1)
-    kept = leave_by < np.inf
-    axes.vlines(
-        leave_by[kept],
-        rows[kept] - 0.42,
-        rows[kept] + 0.42,
-        colors=_LIMIT,
-        linewidths=1.8,
-        zorder=5,
-        label="leave by",
-    )
+    stops, rows = list(lane.route.stops), lane.rows
+    first, last = axes.get_xlim()
+    opens, closes = instance.open[stops], instance.close[stops]
+    low, high = np.clip(opens, first, last), np.clip(closes, first, last)
+    _draw_bars(axes, rows, low, high, 0.84, label="window", facecolors=_WINDOW, zorder=1)
+    edge: dict[str, Any] = {"colors": _RULE, "linewidths": 0.7, "zorder": 1}
+    limit: dict[str, Any] = {"colors": _LIMIT, "linewidths": 1.8, "zorder": 5, "label": "leave by"}
+    for times, style in ((opens, edge), (closes, edge), (instance.leave_by[stops], limit)):
+        seen = (first <= times) & (times <= last)
+        axes.vlines(times[seen], rows[seen] - 0.42, rows[seen] + 0.42, **style)
+
+
+def _draw_bars(
+    axes: Axes, rows: FloatArray, low: FloatArray, high: FloatArray, height: float, **style: Any
+) -> None:
+    top, bottom = rows - height / 2, rows + height / 2
+    corners = [(low, top), (high, top), (high, bottom), (low, bottom)]
+    boxes = np.stack([np.column_stack(corner) for corner in corners], axis=1)
+    axes.add_collection(PolyCollection(list(boxes), **style), autolim=False)
 
 
 def _write_rows(
@@ -766,7 +760,8 @@ def _write_rows(
                 ha="right",
                 va="center_baseline",
                 size=size,
-                color=_INK if text.order else _MUTED,
+                color=_INK if text.order or text.is_title else _MUTED,
+                weight="bold" if text.is_title else "normal",
                 annotation_clip=False,
                 **script.style,
             )
@@ -785,6 +780,6 @@ def _timeline_key(instance: Instance, lanes: Sequence[_Lane]) -> list[Artist]:
         Patch(facecolor=colour, edgecolor=colour, label="stay"),
         Patch(facecolor=_WINDOW, edgecolor=_RULE, linewidth=0.7, label="window to start in"),
     ]
-    if (instance.leave_by[stops] < np.inf).any():
+    if (instance.leave_by[stops] <= instance.budget).any():
         key.append(_marker("leave by", "|", 60, _LIMIT, _LIMIT, 1.8))
     return [*key, budget]

@@ -90,12 +90,12 @@ def timed_route(
     travel = instance.travel
     visits = []
     place, time = 0, 0.0
-    for position, stop in enumerate(stops):
+    for position, (stop, stay) in enumerate(zip(stops, stays, strict=True)):
         arrive = time + float(travel[place, stop])
         start = max(arrive, float(instance.open[stop])) if starts is None else starts[position]
-        stay = float(stays[position])
-        place, time = stop, start + stay
-        visits.append(Visit(stop, arrive, start, stay, time, stay_profit(instance, stop, stay)))
+        place, time = stop, start + float(stay)
+        profit = stay_profit(instance, stop, float(stay))
+        visits.append(Visit(stop, arrive, start, float(stay), time, profit))
     finish = time + float(travel[place, instance.end]) if visits else 0.0
     return Route(tuple(visits), finish)
 

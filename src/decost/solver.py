@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -138,8 +139,10 @@ def solve_each(
     bundle = max(1, min(32, len(instances) // (8 * workers)))
     bundles = [instances[k : k + bundle] for k in range(0, len(instances), bundle)]
 
+    left = Event()
+
     def run(part: Sequence[Instance]) -> list[Result]:
-        return [_run(chosen, settings, instance) for instance in part]
+        return [_run(chosen, settings, one) for one in part if not left.is_set()]
 
     pending: deque[Future[list[Result]]] = deque()
     pool = ThreadPoolExecutor(workers)
@@ -151,6 +154,7 @@ def solve_each(
         while pending:
             yield from pending.popleft().result()
     finally:
+        left.set()
         pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -12,12 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import FloatArray, IntArray
-from decost.kernels.profile import insert, jit, spend, total, total_length, trim
-from decost.kernels.reduction import Core
-
-GROUPS = 64
-BUCKETS = 32
+from decost.instance import Arrays, FloatArray, IntArray
+from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
+from decost.kernels.profile import insert, jit, window
+from decost.kernels.reduction import Core, reduce_instance
 
 LABELS, PIECES, QUEUED, BEST, EXTENDED = 0, 1, 2, 3, 4
 """Places in `Store.count`."""
@@ -25,9 +23,16 @@ LABELS, PIECES, QUEUED, BEST, EXTENDED = 0, 1, 2, 3, 4
 DONE, MORE, FULL = 0, 1, 2
 """Answers of `extend_labels`."""
 
+SAMPLES = 16
+"""At how many times the bound of one label is taken, at most."""
+
 
 class Store(NamedTuple):
-    """All labels, their pieces, the queue of labels to extend, and the best plan so far."""
+    """All labels, their pieces, the queue of labels to extend, and the best plan so far.
+
+    The labels of a stop are kept in lists by class of time, each in falling order of `most`,
+    linked by `following` from `leading` on.
+    """
 
     node: IntArray
     parent: IntArray
@@ -37,96 +42,103 @@ class Store(NamedTuple):
     piece_first: IntArray
     piece_count: IntArray
     visited: IntArray
-    older: IntArray
+    following: IntArray
     dead: IntArray
-    rate: FloatArray
-    length: FloatArray
     heap_key: FloatArray
     heap_label: IntArray
-    newest: IntArray
-    richest: FloatArray
+    rate: FloatArray
+    length: FloatArray
+    leading: IntArray
     count: IntArray
     best: FloatArray
 
 
-class Reach(NamedTuple):
-    """Which stops can still be served after leaving a stop, in steps of some stops each.
-
-    Leaving stop j after `until[j, q]`, nothing but `mask[j, q]` can be reached; the entries of
-    `until` fall with q.
-    """
-
-    until: FloatArray
-    mask: IntArray
-
-
 @jit
-def make_reach(core: Core) -> Reach:
-    """Group the stops by how late they can still be reached from each stop."""
+def make_store(core: Core, capacity: int, classes: int) -> Store:
+    """Make room for labels, with the empty route as the first of them."""
     count = len(core.stop)
     words = (count + 63) // 64
-    groups = min(GROUPS, count)
-    until = np.empty((count, groups + 1))
-    mask = np.zeros((count, groups + 1, words), dtype=np.int64)
-    for j in range(count):
-        deadline = core.late - core.shortest[j]
-        deadline[j] = -np.inf
-        order = np.argsort(-deadline)
-        seen = 0
-        for group in range(groups):
-            first = group * count // groups
-            for k in order[seen:first]:
-                mask[j, group, k >> 6] |= np.int64(1) << (k & 63)
-            if group > 0:
-                mask[j, group] |= mask[j, group - 1]
-            until[j, group] = deadline[order[first]] + core.slack
-            seen = first
-        for k in order[seen:]:
-            mask[j, groups, k >> 6] |= np.int64(1) << (k & 63)
-        mask[j, groups] |= mask[j, groups - 1]
-        until[j, groups] = -np.inf
-    return Reach(until, mask)
+    pieces = max(4 * capacity, 2 * (count + 1) * (len(core.piece_rate) + 1))
+    capacity = max(capacity, 2 * (count + 1))
+    store = Store(
+        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity),
+        np.empty(capacity),
+        np.empty(capacity),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity, dtype=np.int64),
+        np.empty((capacity, words), dtype=np.int64),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(pieces),
+        np.empty(pieces),
+        np.full((count, classes), -1),
+        np.zeros(5, dtype=np.int64),
+        np.zeros(1),
+    )
+    store.node[0] = count
+    store.parent[0] = -1
+    store.time[0] = store.value[0] = store.most[0] = 0.0
+    store.piece_first[0] = store.piece_count[0] = store.dead[0] = 0
+    store.visited[0] = 0
+    store.count[LABELS] = 1
+    store.count[BEST] = -1
+    push(store, np.inf, 0)
+    return store
 
 
 @jit
-def dominates(
-    store: Store,
-    label: int,
-    time: float,
-    value: float,
-    rate: FloatArray,
-    length: FloatArray,
-    head: int,
-    tail: int,
-    handicap: float,
-) -> bool:
-    """Whether a label, less a handicap, earns no less at any time than the function given.
+def longer(old: FloatArray) -> FloatArray:
+    """Copy an array into one of twice the length."""
+    new = np.empty(2 * len(old), dtype=old.dtype)
+    new[: len(old)] = old
+    return new
 
-    By concavity it is enough to compare at the breakpoints of the latter.
-    """
-    own = store.value[label] - handicap
-    at = store.piece_first[label]
-    end = at + store.piece_count[label]
-    rest = 0.0 if at == end else store.length[at]
-    step = time - store.time[label]
-    k = head
-    while True:
-        while step > 0.0 and at < end:
-            part = min(step, rest)
-            own += store.rate[at] * part
-            step -= part
-            rest -= part
-            if rest <= 0.0:
-                at += 1
-                if at < end:
-                    rest = store.length[at]
-        if own < value:
-            return False
-        if k == tail:
-            return True
-        step = length[k]
-        value += rate[k] * length[k]
-        k += 1
+
+@jit
+def grow(store: Store) -> Store:
+    """Double the room for labels and pieces."""
+    visited = np.empty((2 * len(store.node), store.visited.shape[1]), dtype=np.int64)
+    visited[: len(store.node)] = store.visited
+    return Store(
+        longer(store.node),
+        longer(store.parent),
+        longer(store.time),
+        longer(store.value),
+        longer(store.most),
+        longer(store.piece_first),
+        longer(store.piece_count),
+        visited,
+        longer(store.following),
+        longer(store.dead),
+        longer(store.heap_key),
+        longer(store.heap_label),
+        longer(store.rate),
+        longer(store.length),
+        store.leading,
+        store.count,
+        store.best,
+    )
+
+
+@jit
+def route_of(core: Core, store: Store, label: int) -> IntArray:
+    """Stops of the instance on the way to a label, the label's own the last."""
+    length = 0
+    at = label
+    while at > 0:
+        length += 1
+        at = store.parent[at]
+    route = np.empty(length, dtype=np.int64)
+    at = label
+    while at > 0:
+        length -= 1
+        route[length] = core.stop[store.node[at]]
+        at = store.parent[at]
+    return route
 
 
 @jit
@@ -171,117 +183,211 @@ def pop(store: Store) -> int:
 
 
 @jit
-def offer(
-    core: Core,
-    reach: Reach,
-    store: Store,
-    node: int,
-    parent: int,
-    time: float,
-    value: float,
-    rate: FloatArray,
-    length: FloatArray,
-    head: int,
-    tail: int,
-    visited: IntArray,
-    tiny: float,
-) -> int:
-    """Store a label unless it is dominated; return its number, or -1.
-
-    Labels that it dominates are marked dead.
-    """
-    words = len(visited)
-    most = value + total(rate, length, head, tail)
-    leave = time + core.min_stay[node]
-    group = 0
-    groups = reach.until.shape[1] - 1
-    while group < groups and leave <= reach.until[node, group]:
-        group += 1
-    width = (core.late[node] - core.early[node]) / BUCKETS
-    bucket = BUCKETS - 1
-    if width > 0.0:
-        bucket = max(0, min(BUCKETS - 1, int((time - core.early[node]) / width)))
-    for b in range(bucket + 1):
-        if store.richest[node, b] < most - tiny:
-            continue
-        label = store.newest[node, b]
-        while label >= 0:
-            if store.time[label] <= time and store.most[label] >= most - tiny and store.dead[label] == 0:
-                handicap = -tiny
-                for w in range(words):
-                    extra = store.visited[label, w] & reach.mask[node, group, w] & ~visited[w]
-                    base = w << 6
-                    while extra != 0:
-                        low = extra & -extra
-                        k = base + bit_index(low)
-                        handicap += core.full_profit[k] if core.skippable[k] == 1 else np.inf
-                        extra ^= low
-                    if store.most[label] - handicap < most:
-                        break
-                if store.most[label] - handicap >= most and dominates(
-                    store, label, time, value, rate, length, head, tail, handicap
-                ):
-                    return -1
-            label = store.older[label]
-    new = store.count[LABELS]
-    store.count[LABELS] += 1
-    store.node[new] = node
-    store.parent[new] = parent
-    store.time[new] = time
-    store.value[new] = value
-    store.most[new] = most
-    store.dead[new] = 0
-    store.visited[new] = visited
-    first = store.count[PIECES]
-    store.piece_first[new] = first
-    store.piece_count[new] = tail - head
-    for k in range(head, tail):
-        store.rate[first + k - head] = rate[k]
-        store.length[first + k - head] = length[k]
-    store.count[PIECES] += tail - head
-    store.older[new] = store.newest[node, bucket]
-    store.newest[node, bucket] = new
-    store.richest[node, bucket] = max(store.richest[node, bucket], most)
-    return new
-
-
-@jit
-def bit_index(bit: int) -> int:
-    """Position of the only bit that is set."""
+def lowest_bit(word: int) -> int:
+    """Position of the lowest bit that is set."""
     index = 0
-    if bit & 0xFFFFFFFF == 0:
+    if word & 0xFFFFFFFF == 0:
         index += 32
-    if bit & 0x0000FFFF0000FFFF == 0:
+        word >>= 32
+    if word & 0xFFFF == 0:
         index += 16
-    if bit & 0x00FF00FF00FF00FF == 0:
+        word >>= 16
+    if word & 0xFF == 0:
         index += 8
-    if bit & 0x0F0F0F0F0F0F0F0F == 0:
+        word >>= 8
+    if word & 0xF == 0:
         index += 4
-    if bit & 0x3333333333333333 == 0:
+        word >>= 4
+    if word & 0x3 == 0:
         index += 2
-    if bit & 0x5555555555555555 == 0:
-        index += 1
-    return index
+        word >>= 2
+    return index + 1 - (word & 1)
 
 
 @jit
-def extend_labels(core: Core, reach: Reach, store: Store, steps: int) -> int:
-    """Extend the labels of the queue, one a step, to all stops that can follow."""
+def earns_no_less(store: Store, one: int, other: int, handicap: float) -> bool:
+    """Whether one label, less a handicap, has no less profit than the other at any time.
+
+    By concavity it is enough to compare at the breakpoints of the other.
+    """
+    own = store.value[one] - handicap
+    at = store.piece_first[one]
+    end = at + store.piece_count[one]
+    rest = 0.0 if at == end else store.length[at]
+    value = store.value[other]
+    step = store.time[other] - store.time[one]
+    first = store.piece_first[other]
+    pieces = store.piece_count[other]
+    for k in range(pieces + 1):
+        while step > 0.0 and at < end:
+            part = min(step, rest)
+            own += store.rate[at] * part
+            step -= part
+            rest -= part
+            if rest <= 0.0:
+                at += 1
+                if at < end:
+                    rest = store.length[at]
+        if own < value:
+            return False
+        if k < pieces:
+            step = store.length[first + k]
+            value += store.rate[first + k] * step
+    return True
+
+
+@jit
+def dominates(core: Core, store: Store, one: int, other: int, loose: bool, tiny: float) -> bool:
+    """Whether one label makes another of the same stop needless.
+
+    It does if it starts no later and earns no less at any time, even without what the other can
+    still earn at stops that only the one has visited: whatever the other goes on to do, the one
+    can do too, leaving those out. `loose` ignores such stops, which is no longer exact.
+    """
+    if store.time[one] > store.time[other] or store.most[one] < store.most[other] - tiny:
+        return False
+    handicap = -tiny
+    if not loose:
+        node = store.node[one]
+        leave = store.time[other] + core.min_stay[node] - core.slack
+        for w in range(store.visited.shape[1]):
+            extra = store.visited[one, w] & ~store.visited[other, w]
+            while extra != 0:
+                k = (w << 6) + lowest_bit(extra)
+                extra &= extra - 1
+                if leave + core.shortest[node, k] <= core.late[k]:
+                    handicap += core.full_profit[k] if core.skippable[k] == 1 else np.inf
+            if store.most[one] - handicap < store.most[other]:
+                return False
+    return earns_no_less(store, one, other, handicap)
+
+
+@jit
+def settle(core: Core, store: Store, new: int, loose: bool, tiny: float) -> bool:
+    """Enter a label in its list unless it is dominated; remove those that it dominates."""
+    node = store.node[new]
+    classes = store.leading.shape[1]
+    width = core.late[node] - core.early[node]
+    mine = 0
+    if width > 0.0:
+        mine = int(classes * (store.time[new] - core.early[node]) / width)
+        mine = max(0, min(classes - 1, mine))
+    before = -1
+    for c in range(mine + 1):
+        before = -1
+        label = store.leading[node, c]
+        while label >= 0 and store.most[label] >= store.most[new] - tiny:
+            if dominates(core, store, label, new, loose, tiny):
+                return False
+            before = label
+            label = store.following[label]
+    if before < 0:
+        store.following[new] = store.leading[node, mine]
+        store.leading[node, mine] = new
+    else:
+        store.following[new] = store.following[before]
+        store.following[before] = new
+    for c in range(mine, classes):
+        before = new if c == mine else -1
+        label = store.leading[node, c] if before < 0 else store.following[before]
+        while label >= 0:
+            after = store.following[label]
+            if dominates(core, store, new, label, loose, tiny):
+                store.dead[label] = 1
+                if before < 0:
+                    store.leading[node, c] = after
+                else:
+                    store.following[before] = after
+            else:
+                before = label
+            label = after
+    return True
+
+
+@jit
+def onward(bounds: Bounds, store: Store, label: int, b: int) -> float:
+    """Bound on the penalised profit of a label that starts service in step b or later."""
+    node = store.node[label]
+    if b >= bounds.best.shape[1]:
+        return -np.inf
+    to = bounds.successor[node, b]
+    if to >= 0 and (store.visited[label, to >> 6] >> (to & 63)) & 1:
+        return bounds.second[node, b]
+    return bounds.best[node, b]
+
+
+@jit
+def upper_bound(core: Core, bounds: Bounds, store: Store, label: int) -> float:
+    """Most that any route through a label can earn in all."""
+    node = store.node[label]
+    leave = store.time[label] + core.min_stay[node] - core.slack
+    refund = 0.0
+    for i in bounds.penalised:
+        if i == node or (
+            (store.visited[label, i >> 6] >> (i & 63)) & 1 == 0
+            and leave + core.shortest[node, i] <= core.late[i]
+        ):
+            refund += bounds.penalty[i]
+    time = store.time[label]
+    first_step = int(np.floor(time / bounds.step + ARC_EPSILON))
+    pieces = store.piece_count[label]
+    if pieces == 0:
+        return store.value[label] + onward(bounds, store, label, first_step) + refund
+    piece = store.piece_first[label]
+    end = piece + pieces
+    room = 0.0
+    for k in range(piece, end):
+        room += store.length[k]
+    steps = int(np.floor((time + room) / bounds.step + ARC_EPSILON)) - first_step + 1
+    samples = min(steps, SAMPLES)
+    profit = store.value[label]
+    rest = store.length[piece]
+    high = -np.inf
+    for q in range(samples):
+        low = first_step + q * steps // samples
+        until = (first_step + (q + 1) * steps // samples) * bounds.step
+        if q == samples - 1:
+            until = np.inf
+        while piece < end and time < until:
+            part = min(until - time, rest)
+            profit += store.rate[piece] * part
+            time += part
+            rest -= part
+            if rest <= 0.0:
+                piece += 1
+                if piece < end:
+                    rest = store.length[piece]
+        high = max(high, profit + onward(bounds, store, label, low))
+    return high + refund
+
+
+@jit
+def extend_labels(
+    core: Core, bounds: Bounds, store: Store, grain: float, loose: bool, steps: int
+) -> int:
+    """Extend the labels of the queue, one a step, to all stops that can follow.
+
+    With bounds, the label that promises most comes first, and only those are kept that promise
+    more than the best plan so far (by `grain`, of which all profits are multiples); without,
+    the earliest comes first.
+    """
     count = len(core.stop)
     most_pieces = len(core.piece_rate) + 1
     rate = np.empty(most_pieces)
     length = np.empty(most_pieces)
     new_rate = np.empty(most_pieces)
     new_length = np.empty(most_pieces)
-    visited = np.empty(store.visited.shape[1], dtype=np.int64)
     tiny = 1e-12 * core.full_profit.sum()
+    bounded = len(bounds.best) > 0
+    progress = max(tiny, grain * (1 - 1e-6))
     for _ in range(steps):
-        if store.count[QUEUED] == 0:
-            return DONE
-        if (
-            store.count[LABELS] + count > len(store.node)
-            or store.count[PIECES] + count * most_pieces > len(store.rate)
+        if store.count[QUEUED] == 0 or (
+            bounded and store.heap_key[0] < store.best[0] + progress
         ):
+            return DONE
+        if store.count[LABELS] + count > len(store.node) or store.count[
+            PIECES
+        ] + count * most_pieces > len(store.rate):
             return FULL
         label = pop(store)
         if store.dead[label] == 1:
@@ -290,72 +396,83 @@ def extend_labels(core: Core, reach: Reach, store: Store, steps: int) -> int:
         node = store.node[label]
         time = store.time[label]
         value = store.value[label]
-        tail = store.piece_count[label]
+        pieces = store.piece_count[label]
         first = store.piece_first[label]
-        for k in range(tail):
+        for k in range(pieces):
             rate[k] = store.rate[first + k]
             length[k] = store.length[first + k]
+        room = np.inf
         if node < count:
             time += core.min_stay[node]
             value += core.reward[node]
             for piece in range(core.piece_start[node], core.piece_start[node + 1]):
-                insert(rate, length, 0, tail, core.piece_rate[piece], core.piece_length[piece])
-                tail += 1
-            room = total_length(length, 0, tail)
-            tail, room = trim(length, 0, tail, room, core.leave_by[node] - time)
-            if time + core.home[node] <= core.budget + core.slack:
-                limit = core.budget - time - core.home[node]
-                profit = value
-                for k in range(tail):
-                    part = min(limit, length[k])
-                    if part <= 0.0:
-                        break
-                    profit += rate[k] * part
-                    limit -= part
-                if profit > store.best[0]:
-                    store.best[0] = profit
+                insert(rate, length, 0, pieces, core.piece_rate[piece], core.piece_length[piece])
+                pieces += 1
+            room = core.leave_by[node] - time
+            limit = core.budget - time - core.home[node]
+            if limit >= -core.slack:
+                _, _, kept = window(
+                    rate, length, pieces, 0.0, min(limit, room), new_rate, new_length
+                )
+                if value + kept > store.best[0]:
+                    store.best[0] = value + kept
                     store.count[BEST] = label
-        else:
-            room = 0.0
         for arc in range(core.next_start[node], core.next_start[node + 1]):
             stop = core.next_stop[arc]
-            bit = np.int64(1) << (stop & 63)
-            if store.visited[label, stop >> 6] & bit:
+            if (store.visited[label, stop >> 6] >> (stop & 63)) & 1:
                 continue
             start = time + core.travel[node, stop]
             if start > core.late[stop] + core.slack:
                 continue
-            head = 0
-            new_tail = tail
-            new_value = value
-            for k in range(tail):
-                new_rate[k] = rate[k]
-                new_length[k] = length[k]
-            left = room
-            wait = core.early[stop] - start
-            if wait > 0.0:
-                head, gained = spend(new_rate, new_length, 0, tail, wait)
-                new_value += gained
-                start = core.early[stop]
-                left = total_length(new_length, head, tail)
-            new_tail, left = trim(new_length, head, tail, left, core.late[stop] - start)
-            visited[:] = store.visited[label]
-            visited[stop >> 6] |= bit
-            new = offer(
-                core,
-                reach,
-                store,
-                stop,
-                label,
-                start,
-                new_value,
-                new_rate,
-                new_length,
-                head,
-                new_tail,
-                visited,
-                tiny,
+            wait = max(0.0, core.early[stop] - start)
+            start += wait
+            new = store.count[LABELS]
+            first = store.count[PIECES]
+            spent, new_pieces, kept = window(
+                rate,
+                length,
+                pieces,
+                min(wait, room),
+                min(room - wait, core.late[stop] - start),
+                store.rate[first:],
+                store.length[first:],
             )
-            if new >= 0:
-                push(store, -start, new)
+            store.node[new] = stop
+            store.parent[new] = label
+            store.time[new] = start
+            store.value[new] = value + spent
+            store.most[new] = value + spent + kept
+            store.dead[new] = 0
+            for w in range(store.visited.shape[1]):
+                store.visited[new, w] = store.visited[label, w]
+            store.visited[new, stop >> 6] |= np.int64(1) << (stop & 63)
+            store.piece_first[new] = first
+            store.piece_count[new] = new_pieces
+            key = -start
+            if bounded:
+                key = upper_bound(core, bounds, store, new)
+                if key < store.best[0] + progress:
+                    continue
+            if settle(core, store, new, loose, tiny):
+                store.count[LABELS] += 1
+                store.count[PIECES] += new_pieces
+                push(store, key, new)
     return MORE
+
+
+@jit
+def solve_small(
+    arrays: Arrays, euclidean: bool, limit: int
+) -> tuple[int, float, IntArray, int]:
+    """Find the best route without bounds, unless that takes more than so many labels."""
+    core = reduce_instance(arrays, euclidean)
+    if len(core.stop) == 0:
+        return DONE, 0.0, np.empty(0, dtype=np.int64), 0
+    store = make_store(core, 512, 8)
+    bounds = no_bounds()
+    while True:
+        answer = extend_labels(core, bounds, store, 0.0, False, limit)
+        if answer != FULL or store.count[LABELS] > limit:
+            break
+        store = grow(store)
+    return answer, store.best[0], route_of(core, store, store.count[BEST]), store.count[LABELS]

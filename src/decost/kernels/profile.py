@@ -65,18 +65,37 @@ def trim(length: FloatArray, head: int, tail: int, room: float, limit: float) ->
 
 
 @jit
-def total(rate: FloatArray, length: FloatArray, head: int, tail: int) -> float:
-    """Profit of all pieces of the list."""
-    profit = 0.0
-    for k in range(head, tail):
-        profit += rate[k] * length[k]
-    return profit
+def window(
+    rate: FloatArray,
+    length: FloatArray,
+    count: int,
+    wait: float,
+    limit: float,
+    new_rate: FloatArray,
+    new_length: FloatArray,
+) -> tuple[float, int, float]:
+    """Spend `wait` units of a list that starts at 0 and copy the `limit` units after them.
 
-
-@jit
-def total_length(length: FloatArray, head: int, tail: int) -> float:
-    """Time that all pieces of the list take."""
-    time = 0.0
-    for k in range(head, tail):
-        time += length[k]
-    return time
+    Returns the profit that was spent, the number of pieces copied, and their profit.
+    """
+    spent = 0.0
+    kept = 0.0
+    new = 0
+    for k in range(count):
+        part = length[k]
+        if wait > 0.0:
+            used = min(wait, part)
+            wait -= used
+            part -= used
+            spent += rate[k] * used
+        if part > limit:
+            part = limit
+        if part > 0.0:
+            new_rate[new] = rate[k]
+            new_length[new] = part
+            new += 1
+            kept += rate[k] * part
+            limit -= part
+        elif wait <= 0.0:
+            break
+    return spent, new, kept

@@ -40,6 +40,9 @@ class Core(NamedTuple):
     slack: float
 
 
+BETWEEN = 12
+"""How many stops are tried as the one that always fits between two others."""
+
 MAX_TRIANGLE = 400
 """Above this size a matrix is not searched for detours: no stop of it counts as skippable."""
 
@@ -144,21 +147,20 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
     min_stay = arrays.min_stay[kept]
     early = early[kept]
     late = late[kept]
-    next_start = np.zeros(count + 2, dtype=np.int64)
-    next_stop = np.empty(count * (count + 1), dtype=np.int64)
-    arcs = 0
-    for a in range(count + 1):
-        leave = 0.0 if a == count else early[a] + min_stay[a]
-        for b in range(count):
-            if a != b and leave + travel[a, b] <= late[b] + arrays.slack:
-                next_stop[arcs] = b
-                arcs += 1
-        next_start[a + 1] = arcs
     skippable = np.ones(count, dtype=np.int64)
     shortest = travel
     if not euclidean:
         shortest = travel.copy()
         mark_detours(shortest, home, min_stay, arrays.slack, skippable)
+    last = np.empty(count)
+    for a in range(count):
+        longest = late[a] + min_stay[a]
+        for k in range(piece_start[a], piece_start[a + 1]):
+            longest += piece_length[k]
+        last[a] = min(longest, arrays.leave_by[kept[a]])
+    next_start, next_stop = useful_arcs(
+        travel, shortest, early, late, last, min_stay, arrays.slack
+    )
     return Core(
         kept,
         travel,
@@ -174,11 +176,76 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
         piece_length[:pieces],
         profit[kept],
         next_start,
-        next_stop[:arcs],
+        next_stop,
         skippable,
         arrays.budget,
         arrays.slack,
     )
+
+
+@jit
+def useful_arcs(
+    travel: FloatArray,
+    shortest: FloatArray,
+    early: FloatArray,
+    late: FloatArray,
+    last: FloatArray,
+    min_stay: FloatArray,
+    slack: float,
+) -> tuple[IntArray, IntArray]:
+    """List for every place the stops that can follow it in some best route.
+
+    Stop j does not follow i if it is out of reach, or if there is always time to serve some k
+    between them and still be at j when it opens, k being a stop that can neither come before i
+    nor after j. `last` is the latest end of service at each stop.
+    """
+    count = len(early)
+    start = np.zeros(count + 2, dtype=np.int64)
+    stops = np.empty(count * (count + 1), dtype=np.int64)
+    arcs = 0
+    between = np.empty(BETWEEN, dtype=np.int64)
+    served = np.empty(BETWEEN)
+    for i in range(count + 1):
+        leave = 0.0 if i == count else early[i] + min_stay[i]
+        latest = 0.0 if i == count else last[i]
+        found = 0
+        for k in range(count):
+            begin = max(latest + travel[i, k], early[k])
+            if (
+                k == i
+                or begin > late[k]
+                or (i < count and early[k] + min_stay[k] + shortest[k, i] <= late[i] + slack)
+            ):
+                continue
+            end = begin + min_stay[k]
+            if found == BETWEEN and end >= served[BETWEEN - 1]:
+                continue
+            place = min(found, BETWEEN - 1)
+            while place > 0 and served[place - 1] > end:
+                served[place] = served[place - 1]
+                between[place] = between[place - 1]
+                place -= 1
+            served[place] = end
+            between[place] = k
+            found = min(found + 1, BETWEEN)
+        for j in range(count):
+            if j == i or leave + travel[i, j] > late[j] + slack:
+                continue
+            useful = True
+            for b in range(found):
+                k = between[b]
+                if (
+                    k != j
+                    and served[b] + travel[k, j] <= early[j]
+                    and early[j] + min_stay[j] + shortest[j, k] > late[k] + slack
+                ):
+                    useful = False
+                    break
+            if useful:
+                stops[arcs] = j
+                arcs += 1
+        start[i + 1] = arcs
+    return start, stops[:arcs].copy()
 
 
 @jit

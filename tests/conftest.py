@@ -1,0 +1,32 @@
+"""What all tests share: the methods, the public benchmark data, and hypothesis settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import decost
+
+# The same examples in every run, so that a failure is one of the change at hand. To look for new
+# ones: pytest --hypothesis-profile=explore
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+settings.register_profile("steady", derandomize=True, max_examples=60, **_COMMON)
+settings.register_profile("explore", max_examples=1000, **_COMMON)
+settings.load_profile("steady")
+
+
+@pytest.fixture(params=[method.name for method in decost.list_methods()])
+def method(request: pytest.FixtureRequest) -> str:
+    """Every method in turn, by its name."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder with the public benchmark files, which lies beside the project."""
+    folder = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the benchmark data are not here")
+    return folder
