@@ -100,34 +100,30 @@ def _check_route(
     place = 0
     clock = 0.0
     for position, visit in enumerate(route.visits):
-        stop = visit.stop
+        stop, start, stay = visit.stop, float(visit.start), float(visit.stay)
         if not (isinstance(stop, Integral) and 1 <= stop <= instance.stops):
             found.append(Violation("stop", float("nan"), number, position, stop, stop))
             return found
 
-        def limit(rule: Rule, excess: float, where: int = position, at: int = stop) -> None:
-            if not excess <= slack:
-                label = instance.label(at)
-                found.append(Violation(rule, excess, number, where, at, label))
+        def limit(
+            rule: Rule, excess: float, most: float = slack, where: int = position, at: int = stop
+        ) -> None:
+            if not excess <= most:
+                found.append(Violation(rule, excess, number, where, at, instance.label(at)))
 
         if stop in visited:
-            found.append(
-                Violation("twice", float("nan"), number, position, stop, instance.label(stop))
-            )
+            limit("twice", float("nan"))
         visited.add(stop)
-        limit("travel", clock + float(travel[place, stop]) - visit.start)
-        limit("open", float(instance.open[stop]) - visit.start)
-        limit("close", visit.start - float(instance.close[stop]))
-        limit("min_stay", float(instance.min_stay[stop]) - visit.stay)
-        limit("max_stay", visit.stay - _longest(instance, stop))
-        limit("leave_by", visit.start + visit.stay - float(instance.leave_by[stop]))
-        earned = _earned(instance, stop, visit.stay)
-        wrong = abs(visit.profit - earned)
-        most = _earned(instance, stop, instance.budget)
-        if not wrong <= TOLERANCE * max(most, abs(earned)):
-            label = instance.label(stop)
-            found.append(Violation("profit", wrong, number, position, stop, label))
-        place, clock = stop, visit.start + visit.stay
+        limit("travel", clock + float(travel[place, stop]) - start)
+        limit("open", float(instance.open[stop]) - start)
+        limit("close", start - float(instance.close[stop]))
+        limit("min_stay", float(instance.min_stay[stop]) - stay)
+        limit("max_stay", stay - _longest(instance, stop))
+        limit("leave_by", start + stay - float(instance.leave_by[stop]))
+        earned = _earned(instance, stop, stay)
+        scale = max(_earned(instance, stop, instance.budget), earned)
+        limit("profit", abs(float(visit.profit) - earned), TOLERANCE * scale)
+        place, clock = stop, start + stay
     if route.visits:
         late = clock + float(travel[place, instance.end]) - instance.budget
         if not late <= slack:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from numbers import Integral
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def optimal_stays(instance: Instance, routes: Sequence[Sequence[int]]) -> Stays:
     """
     for number, route in enumerate(routes):
         for stop in route:
-            if not 1 <= stop <= instance.stops:
+            if not (isinstance(stop, Integral) and 1 <= stop <= instance.stops):
                 raise ValueError(f"routes[{number}]: there is no stop {stop}")
         if len(set(route)) < len(route):
             raise ValueError(f"routes[{number}]: a stop is visited twice")

@@ -205,99 +205,138 @@ def lowest_bit(word: int) -> int:
 
 
 @jit
-def earns_no_less(store: Store, one: int, other: int, handicap: float) -> bool:
+def earns_no_less(
+    time: FloatArray,
+    value: FloatArray,
+    piece_first: IntArray,
+    piece_count: IntArray,
+    rate: FloatArray,
+    length: FloatArray,
+    one: int,
+    other: int,
+    handicap: float,
+) -> bool:
     """Whether one label, less a handicap, has no less profit than the other at any time.
 
     By concavity it is enough to compare at the breakpoints of the other.
     """
-    own = store.value[one] - handicap
-    at = store.piece_first[one]
-    end = at + store.piece_count[one]
-    rest = 0.0 if at == end else store.length[at]
-    value = store.value[other]
-    step = store.time[other] - store.time[one]
-    first = store.piece_first[other]
-    pieces = store.piece_count[other]
+    own = value[one] - handicap
+    at = piece_first[one]
+    end = at + piece_count[one]
+    rest = 0.0 if at == end else length[at]
+    theirs = value[other]
+    step = time[other] - time[one]
+    first = piece_first[other]
+    pieces = piece_count[other]
     for k in range(pieces + 1):
         while step > 0.0 and at < end:
             part = min(step, rest)
-            own += store.rate[at] * part
+            own += rate[at] * part
             step -= part
             rest -= part
             if rest <= 0.0:
                 at += 1
                 if at < end:
-                    rest = store.length[at]
-        if own < value:
+                    rest = length[at]
+        if own < theirs:
             return False
         if k < pieces:
-            step = store.length[first + k]
-            value += store.rate[first + k] * step
+            step = length[first + k]
+            theirs += rate[first + k] * step
     return True
 
 
 @jit
-def dominates(core: Core, store: Store, one: int, other: int, loose: bool, tiny: float) -> bool:
-    """Whether one label makes another of the same stop needless.
+def loss(
+    visited: IntArray,
+    one: int,
+    other: int,
+    deadline: FloatArray,
+    worth: FloatArray,
+    leave: float,
+    limit: float,
+) -> float:
+    """What the other label can still earn at stops that only the one has visited.
 
-    It does if it starts no later and earns no less at any time, even without what the other can
-    still earn at stops that only the one has visited: whatever the other goes on to do, the one
-    can do too, leaving those out. `loose` ignores such stops, which is no longer exact.
+    The sum ends when it is over the limit.
     """
-    if store.time[one] > store.time[other] or store.most[one] < store.most[other] - tiny:
-        return False
-    handicap = -tiny
-    if not loose:
-        node = store.node[one]
-        leave = store.time[other] + core.min_stay[node] - core.slack
-        for w in range(store.visited.shape[1]):
-            extra = store.visited[one, w] & ~store.visited[other, w]
-            while extra != 0:
-                k = (w << 6) + lowest_bit(extra)
-                extra &= extra - 1
-                if leave + core.shortest[node, k] <= core.late[k]:
-                    handicap += core.full_profit[k] if core.skippable[k] == 1 else np.inf
-            if store.most[one] - handicap < store.most[other]:
-                return False
-    return earns_no_less(store, one, other, handicap)
+    lost = 0.0
+    for w in range(visited.shape[1]):
+        extra = visited[one, w] & ~visited[other, w]
+        while extra != 0:
+            k = (w << 6) + lowest_bit(extra)
+            extra &= extra - 1
+            if leave <= deadline[k]:
+                lost += worth[k]
+                if lost > limit:
+                    return lost
+    return lost
 
 
 @jit
 def settle(core: Core, store: Store, new: int, loose: bool, tiny: float) -> bool:
-    """Enter a label in its list unless it is dominated; remove those that it dominates."""
+    """Enter a label in its list unless it is dominated; remove those that it dominates.
+
+    One label dominates another of the same stop if it starts no later and earns no less at any
+    time, even without what the other can still earn at stops that only the one has visited:
+    whatever the other goes on to do, the one can do too, leaving those out. `loose` ignores
+    such stops, which is no longer exact.
+    """
+    time, value, most, visited = store.time, store.value, store.most, store.visited
+    first, count = store.piece_first, store.piece_count
+    rate, length, following, leading = store.rate, store.length, store.following, store.leading
     node = store.node[new]
-    classes = store.leading.shape[1]
+    deadline = core.deadline[node]
+    worth = core.worth
+    stay = core.min_stay[node]
+    classes = leading.shape[1]
     width = core.late[node] - core.early[node]
     mine = 0
     if width > 0.0:
-        mine = int(classes * (store.time[new] - core.early[node]) / width)
+        mine = int(classes * (time[new] - core.early[node]) / width)
         mine = max(0, min(classes - 1, mine))
     before = -1
     for c in range(mine + 1):
         before = -1
-        label = store.leading[node, c]
-        while label >= 0 and store.most[label] >= store.most[new] - tiny:
-            if dominates(core, store, label, new, loose, tiny):
-                return False
+        label = leading[node, c]
+        while label >= 0 and most[label] >= most[new] - tiny:
+            if time[label] <= time[new]:
+                spare = most[label] - most[new] + tiny
+                lost = 0.0
+                if not loose:
+                    lost = loss(visited, label, new, deadline, worth, time[new] + stay, spare)
+                if lost <= spare and earns_no_less(
+                    time, value, first, count, rate, length, label, new, lost - tiny
+                ):
+                    return False
             before = label
-            label = store.following[label]
+            label = following[label]
     if before < 0:
-        store.following[new] = store.leading[node, mine]
-        store.leading[node, mine] = new
+        following[new] = leading[node, mine]
+        leading[node, mine] = new
     else:
-        store.following[new] = store.following[before]
-        store.following[before] = new
+        following[new] = following[before]
+        following[before] = new
     for c in range(mine, classes):
         before = new if c == mine else -1
-        label = store.leading[node, c] if before < 0 else store.following[before]
+        label = leading[node, c] if before < 0 else following[before]
         while label >= 0:
-            after = store.following[label]
-            if dominates(core, store, new, label, loose, tiny):
+            after = following[label]
+            spare = most[new] - most[label] + tiny
+            dominated = False
+            if time[new] <= time[label] and spare >= 0.0:
+                lost = 0.0
+                if not loose:
+                    lost = loss(visited, new, label, deadline, worth, time[label] + stay, spare)
+                dominated = lost <= spare and earns_no_less(
+                    time, value, first, count, rate, length, new, label, lost - tiny
+                )
+            if dominated:
                 store.dead[label] = 1
                 if before < 0:
-                    store.leading[node, c] = after
+                    leading[node, c] = after
                 else:
-                    store.following[before] = after
+                    following[before] = after
             else:
                 before = label
             label = after
@@ -320,12 +359,12 @@ def onward(bounds: Bounds, store: Store, label: int, b: int) -> float:
 def upper_bound(core: Core, bounds: Bounds, store: Store, label: int) -> float:
     """Most that any route through a label can earn in all."""
     node = store.node[label]
-    leave = store.time[label] + core.min_stay[node] - core.slack
+    leave = store.time[label] + core.min_stay[node]
     refund = 0.0
     for i in bounds.penalised:
         if i == node or (
             (store.visited[label, i >> 6] >> (i & 63)) & 1 == 0
-            and leave + core.shortest[node, i] <= core.late[i]
+            and leave <= core.deadline[node, i]
         ):
             refund += bounds.penalty[i]
     time = store.time[label]

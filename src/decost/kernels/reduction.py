@@ -16,13 +16,13 @@ class Core(NamedTuple):
     `stop` holds their numbers in the instance. The last row of `travel` leads from the start
     depot to the stops, `home` from them to the end depot. Service may start from `early` to
     `late`; who starts later is not home in time. `next_start` and `next_stop` list the stops
-    that can follow each row's place. `skippable` says of a stop that leaving it out never makes
-    a route longer; `shortest` are the travel times over all detours.
+    that can follow each row's place. Who leaves stop j after `deadline[j, k]` cannot serve k.
+    `worth` is the most that a stop can earn, infinite if it is a short cut that a route cannot
+    always leave out without being late.
     """
 
     stop: IntArray
     travel: FloatArray
-    shortest: FloatArray
     home: FloatArray
     early: FloatArray
     late: FloatArray
@@ -35,7 +35,8 @@ class Core(NamedTuple):
     full_profit: FloatArray
     next_start: IntArray
     next_stop: IntArray
-    skippable: IntArray
+    deadline: FloatArray
+    worth: FloatArray
     budget: float
     slack: float
 
@@ -161,10 +162,10 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
     next_start, next_stop = useful_arcs(
         travel, shortest, early, late, last, min_stay, arrays.slack
     )
+    deadline = late - shortest[:count] + arrays.slack
     return Core(
         kept,
         travel,
-        shortest,
         home,
         early,
         late,
@@ -177,7 +178,8 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
         profit[kept],
         next_start,
         next_stop,
-        skippable,
+        deadline,
+        np.where(skippable == 1, profit[kept], np.inf),
         arrays.budget,
         arrays.slack,
     )
