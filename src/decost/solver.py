@@ -20,10 +20,12 @@ from decost.result import Result
 if TYPE_CHECKING:
     from decost.methods.options import Method, Options
 
-DEFAULT_METHOD = "greedy"
+DEFAULT_METHOD = "auto"
 
 # Modules are imported when their method is asked for: a method may need a slow import.
 _MODULES = {
+    "auto": "decost.methods.auto",
+    "exact": "decost.methods.exact",
     "greedy": "decost.methods.greedy",
 }
 _METHODS: dict[str, Method] = {}

@@ -298,38 +298,31 @@ def count_visits(core: Core, grid: Grid, bounds: Bounds, visits: IntArray) -> in
 
 @jit
 def improve_penalties(
-    core: Core, grid: Grid, penalty: FloatArray, state: FloatArray, target: float, rounds: int
+    core: Core, grid: Grid, penalty: FloatArray, state: FloatArray, target: float
 ) -> Bounds:
-    """Move the penalties by subgradient steps and return the best bounds found.
+    """Compute the bounds for the penalties, and move these by a subgradient step.
 
-    `penalty` is the point to go on from; `state` holds the step size, the best bound so far and
-    the rounds since it improved, over several calls.
+    `state` holds the step size, the best bound so far and the rounds since it improved; start
+    with 1, infinity and 0. `target` is the profit of a plan, towards which the bound moves.
     """
+    bounds = make_bounds(core, grid, penalty.copy())
+    root = bounds.root[0]
+    if root < state[1] - 1e-9 * abs(root):
+        state[1] = root
+        state[2] = 0.0
+    else:
+        state[2] += 1.0
+        if state[2] >= 5.0:
+            state[0] *= 0.7
+            state[2] = 0.0
     visits = np.zeros(len(core.stop), dtype=np.int64)
-    keep = make_bounds(core, grid, penalty.copy())
-    bounds = keep
-    for turn in range(rounds):
-        if turn > 0:
-            bounds = make_bounds(core, grid, penalty.copy())
-        root = bounds.root[0]
-        if root < state[1] - 1e-9 * abs(root):
-            state[1] = root
-            state[2] = 0
-        else:
-            state[2] += 1
-            if state[2] >= 5:
-                state[0] *= 0.7
-                state[2] = 0
-        if root <= keep.root[0]:
-            keep = bounds
-        count_visits(core, grid, bounds, visits)
-        norm = 0.0
-        for i in range(len(visits)):
-            if visits[i] > 1 or (visits[i] == 0 and penalty[i] > 0.0):
-                norm += (visits[i] - 1.0) ** 2
-        if norm == 0.0 or root <= target:
-            break
+    count_visits(core, grid, bounds, visits)
+    norm = 0.0
+    for i in range(len(visits)):
+        if visits[i] > 1 or (visits[i] == 0 and penalty[i] > 0.0):
+            norm += (visits[i] - 1.0) ** 2
+    if norm > 0.0:
         size = state[0] * max(root - target, 1e-3 * root) / norm
         for i in range(len(visits)):
             penalty[i] = max(0.0, penalty[i] + size * (visits[i] - 1.0))
-    return keep
+    return bounds

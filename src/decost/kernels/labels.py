@@ -8,9 +8,10 @@ can do, and at least as well.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
@@ -18,7 +19,7 @@ from decost.kernels.profile import insert, jit, window
 from decost.kernels.reduction import Core, reduce_instance
 
 LABELS, PIECES, QUEUED, BEST, EXTENDED = 0, 1, 2, 3, 4
-"""Places in `Store.count`."""
+"""Places in `Store.counter`."""
 
 DONE, MORE, FULL = 0, 1, 2
 """Answers of `extend_labels`."""
@@ -49,18 +50,18 @@ class Store(NamedTuple):
     rate: FloatArray
     length: FloatArray
     leading: IntArray
-    count: IntArray
+    counter: IntArray
     best: FloatArray
 
 
 @jit
 def make_store(core: Core, capacity: int, classes: int) -> Store:
-    """Make room for labels, with the empty route as the first of them."""
+    """Make room for labels."""
     count = len(core.stop)
     words = (count + 63) // 64
     pieces = max(4 * capacity, 2 * (count + 1) * (len(core.piece_rate) + 1))
     capacity = max(capacity, 2 * (count + 1))
-    store = Store(
+    return Store(
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity),
@@ -79,19 +80,30 @@ def make_store(core: Core, capacity: int, classes: int) -> Store:
         np.zeros(5, dtype=np.int64),
         np.zeros(1),
     )
-    store.node[0] = count
-    store.parent[0] = -1
-    store.time[0] = store.value[0] = store.most[0] = 0.0
-    store.piece_first[0] = store.piece_count[0] = store.dead[0] = 0
-    store.visited[0] = 0
-    store.count[LABELS] = 1
-    store.count[BEST] = -1
-    push(store, np.inf, 0)
-    return store
 
 
 @jit
-def longer(old: FloatArray) -> FloatArray:
+def plant(store: Store, node: int, time: float, value: float, pieces: int, best: float) -> None:
+    """Empty a store but for one label, whose visited stops and pieces are already in place."""
+    store.node[0] = node
+    store.parent[0] = -1
+    store.time[0] = time
+    store.value[0] = value
+    store.most[0] = value
+    store.piece_first[0] = 0
+    store.piece_count[0] = pieces
+    store.dead[0] = 0
+    store.leading[:] = -1
+    store.counter[:] = 0
+    store.counter[LABELS] = 1
+    store.counter[PIECES] = pieces
+    store.counter[BEST] = -1
+    store.best[0] = best
+    push(store, np.inf, 0)
+
+
+@jit
+def longer(old: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Copy an array into one of twice the length."""
     new = np.empty(2 * len(old), dtype=old.dtype)
     new[: len(old)] = old
@@ -119,14 +131,14 @@ def grow(store: Store) -> Store:
         longer(store.rate),
         longer(store.length),
         store.leading,
-        store.count,
+        store.counter,
         store.best,
     )
 
 
 @jit
 def route_of(core: Core, store: Store, label: int) -> IntArray:
-    """Stops of the instance on the way to a label, the label's own the last."""
+    """List the stops of the instance on the way to a label, the label's own the last."""
     length = 0
     at = label
     while at > 0:
@@ -144,8 +156,8 @@ def route_of(core: Core, store: Store, label: int) -> IntArray:
 @jit
 def push(store: Store, key: float, label: int) -> None:
     """Put a label into the queue."""
-    k = store.count[QUEUED]
-    store.count[QUEUED] += 1
+    k = store.counter[QUEUED]
+    store.counter[QUEUED] += 1
     while k > 0:
         up = (k - 1) >> 1
         if store.heap_key[up] >= key:
@@ -160,9 +172,9 @@ def push(store: Store, key: float, label: int) -> None:
 @jit
 def pop(store: Store) -> int:
     """Take the label with the largest key from the queue."""
-    label = store.heap_label[0]
-    store.count[QUEUED] -= 1
-    size = store.count[QUEUED]
+    label = int(store.heap_label[0])
+    store.counter[QUEUED] -= 1
+    size = store.counter[QUEUED]
     key = store.heap_key[size]
     moved = store.heap_label[size]
     k = 0
@@ -256,7 +268,7 @@ def loss(
     leave: float,
     limit: float,
 ) -> float:
-    """What the other label can still earn at stops that only the one has visited.
+    """Add up what the other label can still earn at stops that only the one has visited.
 
     The sum ends when it is over the limit.
     """
@@ -269,8 +281,8 @@ def loss(
             if leave <= deadline[k]:
                 lost += worth[k]
                 if lost > limit:
-                    return lost
-    return lost
+                    return float(lost)
+    return float(lost)
 
 
 @jit
@@ -351,8 +363,8 @@ def onward(bounds: Bounds, store: Store, label: int, b: int) -> float:
         return -np.inf
     to = bounds.successor[node, b]
     if to >= 0 and (store.visited[label, to >> 6] >> (to & 63)) & 1:
-        return bounds.second[node, b]
-    return bounds.best[node, b]
+        return float(bounds.second[node, b])
+    return float(bounds.best[node, b])
 
 
 @jit
@@ -363,15 +375,14 @@ def upper_bound(core: Core, bounds: Bounds, store: Store, label: int) -> float:
     refund = 0.0
     for i in bounds.penalised:
         if i == node or (
-            (store.visited[label, i >> 6] >> (i & 63)) & 1 == 0
-            and leave <= core.deadline[node, i]
+            (store.visited[label, i >> 6] >> (i & 63)) & 1 == 0 and leave <= core.deadline[node, i]
         ):
             refund += bounds.penalty[i]
     time = store.time[label]
     first_step = int(np.floor(time / bounds.step + ARC_EPSILON))
     pieces = store.piece_count[label]
     if pieces == 0:
-        return store.value[label] + onward(bounds, store, label, first_step) + refund
+        return float(store.value[label] + onward(bounds, store, label, first_step) + refund)
     piece = store.piece_first[label]
     end = piece + pieces
     room = 0.0
@@ -397,14 +408,28 @@ def upper_bound(core: Core, bounds: Bounds, store: Store, label: int) -> float:
                 if piece < end:
                     rest = store.length[piece]
         high = max(high, profit + onward(bounds, store, label, low))
-    return high + refund
+    return float(high + refund)
+
+
+@jit
+def promise_anew(core: Core, bounds: Bounds, store: Store) -> None:
+    """Put the queue in order again after the bounds have changed."""
+    size = store.counter[QUEUED]
+    store.counter[QUEUED] = 0
+    for k in range(size):
+        label = store.heap_label[k]
+        key = store.heap_key[k]
+        if store.dead[label] == 0:
+            if store.node[label] < len(core.stop):
+                key = min(key, upper_bound(core, bounds, store, label))
+            push(store, key, label)
 
 
 @jit
 def extend_labels(
-    core: Core, bounds: Bounds, store: Store, grain: float, loose: bool, steps: int
+    core: Core, bounds: Bounds, store: Store, grain: float, loose: bool, work: int
 ) -> int:
-    """Extend the labels of the queue, one a step, to all stops that can follow.
+    """Extend the labels of the queue to all stops that can follow, about `work` times in all.
 
     With bounds, the label that promises most comes first, and only those are kept that promise
     more than the best plan so far (by `grain`, of which all profits are multiples); without,
@@ -419,19 +444,18 @@ def extend_labels(
     tiny = 1e-12 * core.full_profit.sum()
     bounded = len(bounds.best) > 0
     progress = max(tiny, grain * (1 - 1e-6))
-    for _ in range(steps):
-        if store.count[QUEUED] == 0 or (
-            bounded and store.heap_key[0] < store.best[0] + progress
-        ):
+    while work > 0:
+        if store.counter[QUEUED] == 0 or (bounded and store.heap_key[0] < store.best[0] + progress):
             return DONE
-        if store.count[LABELS] + count > len(store.node) or store.count[
+        if store.counter[LABELS] + count > len(store.node) or store.counter[
             PIECES
         ] + count * most_pieces > len(store.rate):
             return FULL
         label = pop(store)
         if store.dead[label] == 1:
             continue
-        store.count[EXTENDED] += 1
+        store.counter[EXTENDED] += 1
+        work -= 1
         node = store.node[label]
         time = store.time[label]
         value = store.value[label]
@@ -455,7 +479,7 @@ def extend_labels(
                 )
                 if value + kept > store.best[0]:
                     store.best[0] = value + kept
-                    store.count[BEST] = label
+                    store.counter[BEST] = label
         for arc in range(core.next_start[node], core.next_start[node + 1]):
             stop = core.next_stop[arc]
             if (store.visited[label, stop >> 6] >> (stop & 63)) & 1:
@@ -465,8 +489,8 @@ def extend_labels(
                 continue
             wait = max(0.0, core.early[stop] - start)
             start += wait
-            new = store.count[LABELS]
-            first = store.count[PIECES]
+            new = store.counter[LABELS]
+            first = store.counter[PIECES]
             spent, new_pieces, kept = window(
                 rate,
                 length,
@@ -476,6 +500,7 @@ def extend_labels(
                 store.rate[first:],
                 store.length[first:],
             )
+            work -= 1
             store.node[new] = stop
             store.parent[new] = label
             store.time[new] = start
@@ -493,25 +518,118 @@ def extend_labels(
                 if key < store.best[0] + progress:
                     continue
             if settle(core, store, new, loose, tiny):
-                store.count[LABELS] += 1
-                store.count[PIECES] += new_pieces
+                store.counter[LABELS] += 1
+                store.counter[PIECES] += new_pieces
                 push(store, key, new)
     return MORE
 
 
 @jit
-def solve_small(
-    arrays: Arrays, euclidean: bool, limit: int
-) -> tuple[int, float, IntArray, int]:
-    """Find the best route without bounds, unless that takes more than so many labels."""
+def solve_small(arrays: Arrays, euclidean: bool, work: int) -> tuple[int, float, IntArray, int]:
+    """Find the best route without bounds, if that takes no more than so much work.
+
+    Returns whether it is `DONE`, the best route's profit, its stops, and the number of labels.
+    """
     core = reduce_instance(arrays, euclidean)
     if len(core.stop) == 0:
         return DONE, 0.0, np.empty(0, dtype=np.int64), 0
     store = make_store(core, 512, 8)
+    store.visited[0] = 0
+    plant(store, len(core.stop), 0.0, 0.0, 0, 0.0)
     bounds = no_bounds()
-    while True:
-        answer = extend_labels(core, bounds, store, 0.0, False, limit)
-        if answer != FULL or store.count[LABELS] > limit:
-            break
-        store = grow(store)
-    return answer, store.best[0], route_of(core, store, store.count[BEST]), store.count[LABELS]
+    answer = FULL
+    while answer == FULL:
+        answer = extend_labels(core, bounds, store, 0.0, False, work)
+        if answer == FULL:
+            work -= store.counter[LABELS]
+            store = grow(store)
+    return answer, store.best[0], route_of(core, store, store.counter[BEST]), store.counter[LABELS]
+
+
+@jit
+def follow(
+    arrays: Arrays, route: IntArray, rate: FloatArray, length: FloatArray
+) -> tuple[float, float, int, float]:
+    """Time-profit function on leaving the last stop of a route, its pieces in `rate`, `length`.
+
+    Returns the earliest time (infinite if a deadline is broken), the profit by then, the number
+    of pieces, and by how much the departure can be put off.
+    """
+    time = 0.0
+    value = 0.0
+    pieces = 0
+    room = np.inf
+    place = 0
+    for stop in route:
+        time += arrays.travel[place, stop]
+        wait = max(0.0, arrays.open[stop] - time)
+        time += wait
+        late = min(arrays.close[stop], arrays.leave_by[stop] - arrays.min_stay[stop])
+        if time > late + arrays.slack:
+            return np.inf, 0.0, 0, 0.0
+        spent, pieces, _ = window(
+            rate, length, pieces, min(wait, room), min(room - wait, late - time), rate, length
+        )
+        value += spent + arrays.reward[stop]
+        time += arrays.min_stay[stop]
+        for k in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+            if arrays.piece_rate[k] > 0.0:
+                insert(rate, length, 0, pieces, arrays.piece_rate[k], arrays.piece_length[k])
+                pieces += 1
+        room = arrays.leave_by[stop] - time
+        place = stop
+    return time, value, pieces, room
+
+
+@jit
+def values_after(arrays: Arrays, euclidean: bool, route: IntArray, values: FloatArray) -> None:
+    """Write the best total profit of a plan that begins with a route, for every next stop.
+
+    Entry 0 is for going home. Stops that cannot follow, or never earn anything, get minus
+    infinity.
+    """
+    values[:] = -np.inf
+    core = reduce_instance(arrays, euclidean)
+    count = len(core.stop)
+    rate = np.empty(len(arrays.piece_rate) + 1)
+    length = np.empty(len(arrays.piece_rate) + 1)
+    time, value, pieces, room = follow(arrays, route, rate, length)
+    if time == np.inf:
+        return
+    place = route[-1] if len(route) > 0 else 0
+    store = make_store(core, 512, 8)
+    way_home = arrays.travel[place, arrays.end] if len(route) > 0 else 0.0
+    limit = arrays.budget - time - way_home
+    if limit >= -arrays.slack:
+        spent, _, kept = window(
+            rate, length, pieces, 0.0, min(limit, room), store.rate, store.length
+        )
+        values[0] = value + spent + kept
+    visited = np.zeros(store.visited.shape[1], dtype=np.int64)
+    for k in range(count):
+        for stop in route:
+            if core.stop[k] == stop:
+                visited[k >> 6] |= np.int64(1) << (k & 63)
+    bounds = no_bounds()
+    for k in range(count):
+        start = time + arrays.travel[place, core.stop[k]]
+        bit = np.int64(1) << (k & 63)
+        if visited[k >> 6] & bit or start > core.late[k] + core.slack:
+            continue
+        wait = max(0.0, core.early[k] - start)
+        start += wait
+        spent, new_pieces, _ = window(
+            rate,
+            length,
+            pieces,
+            min(wait, room),
+            min(room - wait, core.late[k] - start),
+            store.rate,
+            store.length,
+        )
+        store.visited[0] = visited
+        store.visited[0, k >> 6] |= bit
+        plant(store, k, start, value + spent, new_pieces, -np.inf)
+        while extend_labels(core, bounds, store, 0.0, False, 1 << 60) == FULL:
+            store = grow(store)
+        values[core.stop[k]] = store.best[0]

@@ -76,7 +76,8 @@ def window(
 ) -> tuple[float, int, float]:
     """Spend `wait` units of a list that starts at 0 and copy the `limit` units after them.
 
-    Returns the profit that was spent, the number of pieces copied, and their profit.
+    The copy may go to the same arrays. Returns the profit that was spent, the number of pieces
+    copied, and their profit.
     """
     spent = 0.0
     kept = 0.0

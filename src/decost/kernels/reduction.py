@@ -159,9 +159,7 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
         for k in range(piece_start[a], piece_start[a + 1]):
             longest += piece_length[k]
         last[a] = min(longest, arrays.leave_by[kept[a]])
-    next_start, next_stop = useful_arcs(
-        travel, shortest, early, late, last, min_stay, arrays.slack
-    )
+    next_start, next_stop = useful_arcs(travel, shortest, early, late, last, min_stay, arrays.slack)
     deadline = late - shortest[:count] + arrays.slack
     return Core(
         kept,

@@ -1,0 +1,1 @@
+"""Learning: what trains and runs a neural solver; the only part that needs torch."""

@@ -1,0 +1,210 @@
+"""Optimal stays of many routes at once, on any device: the paper's parallel STO (Algorithm 1).
+
+With the order of the stops fixed, the paper extends the stays one after another in falling rate.
+That rule gives the r best pieces of a route together as much time as they can use at all, for
+every r (the feasible stays are a polymatroid). So the rates only say which pieces are the r best.
+How much time these can use is a walk along the route that knows no rates; the walks for all r
+take place side by side, and the r-th piece gets what walk r uses more than walk r - 1.
+
+Only the walk is a loop, over the positions of the route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from decost.instance import TOLERANCE, Instance
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Instances as tensors, padded to the same number of nodes and of pieces a node.
+
+    Node 0 is the depot; it is open from 0 to the budget, and a visit takes and earns nothing.
+    A node that only pads its instance is never open: it closes at minus infinity.
+
+    Attributes
+    ----------
+    travel
+        Travel times, shape (batch, node, node). Going to node 0 is going home: column 0 holds
+        the way to the end depot where that is another one, and 0 for the depot itself.
+    open, close, leave_by, reward, min_stay
+        As in `Instance`, shape (batch, node).
+    rate, length
+        Pieces of the profit of the stay beyond `min_stay`, shape (batch, node, piece); a piece
+        that only pads has length 0.
+    """
+
+    travel: Tensor
+    open: Tensor
+    close: Tensor
+    leave_by: Tensor
+    reward: Tensor
+    min_stay: Tensor
+    rate: Tensor
+    length: Tensor
+
+    @property
+    def budget(self) -> Tensor:
+        """Time at which every route must be home, shape (batch,)."""
+        return self.close[:, 0]  # (batch,)
+
+    @property
+    def real(self) -> Tensor:
+        """Which nodes are no padding, shape (batch, node)."""
+        return self.close >= self.open  # (batch, node)
+
+
+def pad_instances(
+    instances: Sequence[Instance],
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str | None = None,
+) -> Batch:
+    """Make a batch of instances, which may differ in their numbers of stops and of pieces.
+
+    Parameters
+    ----------
+    instances
+        The problems.
+    dtype, device
+        Precision and place of the tensors.
+    """
+    count = len(instances)
+    nodes = max((instance.nodes for instance in instances), default=1)
+    most = max((int(np.diff(instance.piece_start).max()) for instance in instances), default=0)
+    tables = {
+        "travel": np.zeros((count, nodes, nodes)),
+        "open": np.zeros((count, nodes)),
+        "close": np.full((count, nodes), -np.inf),
+        "leave_by": np.full((count, nodes), np.inf),
+        "reward": np.zeros((count, nodes)),
+        "min_stay": np.zeros((count, nodes)),
+        "rate": np.zeros((count, nodes, most)),
+        "length": np.zeros((count, nodes, most)),
+    }
+    for row, instance in enumerate(instances):
+        arrays, size = instance.arrays, instance.nodes
+        travel = tables["travel"][row]  # (node, node)
+        travel[:size, :size] = arrays.travel[:size, :size]
+        travel[:size, 0] = arrays.travel[:size, arrays.end]
+        travel[0, 0] = 0.0
+        for field in ("open", "close", "leave_by", "reward", "min_stay"):
+            tables[field][row, :size] = getattr(arrays, field)
+        node = np.repeat(np.arange(size), np.diff(arrays.piece_start))  # (all pieces,)
+        piece = np.arange(len(node)) - arrays.piece_start[node]  # (all pieces,)
+        tables["rate"][row, node, piece] = arrays.piece_rate
+        tables["length"][row, node, piece] = arrays.piece_length
+    return Batch(
+        **{
+            field: torch.as_tensor(table, dtype=dtype, device=device)
+            for field, table in tables.items()
+        }
+    )
+
+
+@torch.no_grad()
+def batched_stays(batch: Batch, routes: Tensor) -> tuple[Tensor, Tensor]:
+    """Find the stays that earn most on each of the given routes, the order being fixed.
+
+    Agrees with `decost.optimal_stays` on every route. Nothing is checked, and no gradient kept.
+
+    Parameters
+    ----------
+    batch
+        The instances.
+    routes
+        Routes of every instance: the numbers of the stops in order, then zeros, shape
+        (batch, samples, length).
+
+    Returns
+    -------
+    profit
+        Most profit of every route, minus infinity where even the shortest stays miss a
+        deadline, shape (batch, samples).
+    stays
+        The stays that earn it, then zeros, shape (batch, samples, length); meaningless where
+        the profit is minus infinity.
+    """
+    row = torch.arange(len(routes), device=routes.device)[:, None]  # (batch, 1)
+    nodes = pad(routes, (1, 1)).permute(2, 0, 1).contiguous()  # (length + 2, batch, samples)
+    wait, room, feasible = _shortest(batch, row, nodes)
+
+    rate = batch.rate[row[:, None], routes].flatten(2)  # (batch, samples, pieces)
+    length = batch.length[row[:, None], routes].flatten(2)  # (batch, samples, pieces)
+    rank = _ranks(rate).permute(2, 0, 1).contiguous()  # (pieces, batch, samples)
+    rate = rate.permute(2, 0, 1)  # (pieces, batch, samples)
+    length = length.permute(2, 0, 1).contiguous()  # (pieces, batch, samples)
+    length *= rate > 0  # (pieces, batch, samples)
+
+    used = _walk(wait, room, rank, length)  # (rank, batch, samples)
+    used = used.diff(dim=0, prepend=torch.zeros_like(used[:1]))  # (rank, batch, samples)
+    used = used.clamp_(min=0.0).gather(0, rank)  # (pieces, batch, samples)
+
+    reward = batch.reward[row, routes.flatten(1)].view(routes.shape)  # (batch, samples, length)
+    profit = reward.sum(-1) + (rate * used).sum(0)  # (batch, samples)
+    profit = profit.where(feasible, -torch.inf)  # (batch, samples)
+    more = used.unflatten(0, (routes.shape[2], batch.rate.shape[2])).sum(1)
+    stays = batch.min_stay[row, nodes[1:-1]] + more  # (length, batch, samples)
+    return profit, stays.permute(1, 2, 0).contiguous()  # (batch, samples), (batch, samples, length)
+
+
+def _shortest(batch: Batch, row: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Follow the routes with the shortest stays, home included.
+
+    Returns how long they wait after every stop, how much later they may leave it for the sake
+    of its own and the next deadline (all that follow are met in turn), and which are feasible.
+    """
+    places = nodes[1:]  # (length + 1, batch, samples)
+    travel = batch.travel[row, nodes[:-1], places]  # (length + 1, batch, samples)
+    min_stay = batch.min_stay[row, nodes]  # (length + 2, batch, samples)
+    moving = (min_stay[:-1] + travel).cumsum(0)  # (length + 1, batch, samples)
+    waited = (batch.open[row, places] - moving).cummax(0).values  # (length + 1, batch, samples)
+    start = moving + waited.clamp_(min=0.0)  # (length + 1, batch, samples)
+    leave = start[:-1] + min_stay[1:-1]  # (length, batch, samples)
+    wait = start[1:] - travel[1:] - leave  # (length, batch, samples)
+
+    latest = torch.minimum(batch.close, batch.leave_by - batch.min_stay)  # (batch, node)
+    latest = latest[row, places]  # (length + 1, batch, samples)
+    leave_by = batch.leave_by[row, places[:-1]]  # (length, batch, samples)
+    room = torch.minimum(leave_by, latest[1:] - travel[1:]) - leave  # (length, batch, samples)
+    slack = max(TOLERANCE / 1000, 8 * torch.finfo(start.dtype).eps) * batch.budget  # (batch,)
+    feasible = (start - latest).amax(0) <= slack[:, None]  # (batch, samples)
+    return wait.clamp_(min=0.0), room.clamp_(min=0.0), feasible
+
+
+def _ranks(rate: Tensor) -> Tensor:
+    """Rank the pieces of every route: 0 is the best rate, and the first of equal ones."""
+    order = rate.argsort(dim=-1, descending=True, stable=True)  # (batch, samples, pieces)
+    ranks = torch.arange(rate.shape[-1], device=rate.device)  # (pieces,)
+    return torch.empty_like(order).scatter_(-1, order, ranks.expand_as(order))
+
+
+def _walk(wait: Tensor, room: Tensor, rank: Tensor, length: Tensor) -> Tensor:
+    """Work out how much time the pieces up to each rank can use together.
+
+    In a walk, `spare` is by how much the stays so far can delay the route: a stop adds its
+    pieces, a deadline takes away what is beyond it, and waiting turns a part of it into time
+    that is used for good and delays nothing.
+    """
+    pieces = len(length) // max(1, len(room))
+    number = torch.arange(1, 1 + len(length), dtype=length.dtype, device=length.device)
+    number = number[:, None, None]  # (rank, 1, 1)
+    place = rank.to(length.dtype)  # (pieces, batch, samples)
+    spare = torch.zeros_like(length)  # (rank, batch, samples)
+    spent = torch.zeros_like(length)  # (rank, batch, samples)
+    for position in range(len(room)):
+        for piece in range(position * pieces, (position + 1) * pieces):
+            counts = (number - place[piece]).clamp_(0.0, 1.0)  # (rank, batch, samples)
+            spare.addcmul_(counts, length[piece])  # (rank, batch, samples)
+        torch.minimum(spare, room[position], out=spare)  # (rank, batch, samples)
+        part = torch.minimum(spare, wait[position])  # (rank, batch, samples)
+        spent += part  # (rank, batch, samples)
+        spare -= part  # (rank, batch, samples)
+    return spent + spare  # (rank, batch, samples)

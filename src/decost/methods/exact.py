@@ -1,0 +1,207 @@
+"""Plans with a proof: label setting on time-profit functions, guided by upper bounds."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from decost.instance import Instance
+from decost.kernels.bounds import Bounds, improve_penalties, make_grid, no_bounds
+from decost.kernels.labels import (
+    BEST,
+    DONE,
+    FULL,
+    MORE,
+    QUEUED,
+    extend_labels,
+    grow,
+    make_store,
+    plant,
+    promise_anew,
+    route_of,
+    solve_small,
+)
+from decost.kernels.reduction import Core, reduce_instance
+from decost.methods.greedy import greedy
+from decost.methods.options import Method, Options
+from decost.result import Result
+from decost.solution import make_solution
+from decost.stays import optimal_stays
+
+SMALL = 100_000
+"""Extensions of labels that are tried without bounds first; most instances need fewer."""
+
+SLICE = 0.05
+"""Seconds that a kernel may run before limits are looked at."""
+
+FIRST_PATIENCE = 0.25
+"""Seconds for the first bounds; the labels then get twice as much, and all grows by half."""
+
+LAST_STEP = 1e-3
+"""Step size of the penalties below which the bounds do not improve any more."""
+
+GRID_WORK = 40_000_000
+"""Most operations for one computation of the bounds; sets how fine their grid is."""
+
+GRID_STEPS = (50, 2_500)
+"""Least and most steps of the grid."""
+
+
+class ExactOptions(Options):
+    """Options of `exact`."""
+
+    memory_limit: float = Field(4.0, gt=0, description="GiB that the labels may take")
+
+
+class _Clock:
+    """Tells how much time is left, and cuts work into slices of about the same time."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._end = time.perf_counter() + (math.inf if limit is None else limit)
+
+    @property
+    def left(self) -> float:
+        return self._end - time.perf_counter()
+
+    def slices(self, seconds: float) -> Iterator[int]:
+        """Yield amounts of work, each to be done in about one slice, for so many seconds."""
+        work = 1_000
+        last = time.perf_counter()
+        end = min(last + seconds, self._end)
+        while True:
+            yield work
+            now = time.perf_counter()
+            if now >= end:
+                return
+            work = max(10, int(work * min(4.0, SLICE / max(now - last, 1e-6))))
+            last = now
+
+
+@dataclass
+class _Known:
+    """What the search knows so far; it survives an interruption."""
+
+    route: list[int]
+    profit: float
+    bound: float
+    proven: bool = False
+
+
+def exact(instance: Instance, options: ExactOptions) -> Result:
+    """Find the best plan for one vehicle and prove it, or as much as the limits allow.
+
+    Partial routes are labels; one is dropped when another can do all it can, and when it
+    cannot beat the best plan even by the bound of a relaxation, in which a route may come back
+    to a stop for a penalty. The label that promises most is extended first, so that the promise
+    of the next one is a bound on every plan at any time.
+    """
+    arrays = instance.arrays
+    euclidean = instance.matrix is None
+    clock = _Clock(options.time_limit)
+    answer, profit, stops, _ = solve_small(arrays, euclidean, SMALL)
+    known = _Known(stops.tolist(), profit, profit, answer == DONE)
+    if not known.proven:
+        known.bound = float(instance.full_profit.sum())
+        start = greedy(instance, options)
+        if start.profit > profit:
+            known.route, known.profit = list(start.solution.routes[0].stops), start.profit
+        with suppress(KeyboardInterrupt):
+            core = reduce_instance(arrays, euclidean)
+            _search(core, known, clock, options.memory_limit * 2**30)
+    routes = [known.route] if known.route else []
+    solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
+    if known.proven:
+        return Result(instance, solution, "optimal", solution.profit)
+    return Result(instance, solution, "feasible", max(solution.profit, known.bound))
+
+
+def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
+    """Look for a good route; then improve the bounds and extend labels in turn."""
+    grain = _grain(core)
+    labels = _Labels(core, known, memory)
+    labels.extend(no_bounds(), clock.slices(1.0 + clock.left / 10), grain, loose=True)
+    labels = _Labels(core, known, memory)
+    arcs = len(core.next_stop) + len(core.stop)
+    steps = int(min(max(GRID_WORK / arcs, GRID_STEPS[0]), GRID_STEPS[1]))
+    grid = make_grid(core, steps)
+    penalty = np.zeros(len(core.stop))
+    state = np.array([1.0, np.inf, 0.0])
+    bounds = improve_penalties(core, grid, penalty, state, known.profit)
+    patience = FIRST_PATIENCE
+    while not known.proven and not labels.full and clock.left > 0:
+        end = time.perf_counter() + patience
+        while clock.left > 0 and time.perf_counter() < end and state[0] > LAST_STEP:
+            better = improve_penalties(core, grid, penalty, state, known.profit)
+            if better.root[0] < bounds.root[0]:
+                bounds = better
+        known.bound = min(known.bound, _rounded(bounds.root[0], grain))
+        labels.extend(bounds, clock.slices(2 * patience), grain, loose=False)
+        patience *= 1.5
+
+
+class _Labels:
+    """Labels from the empty route on, extended a slice at a time."""
+
+    def __init__(self, core: Core, known: _Known, memory: float) -> None:
+        self._core = core
+        self._known = known
+        self._memory = memory
+        self._store = make_store(core, 1 << 12, 64)
+        self._store.visited[0] = 0
+        plant(self._store, len(core.stop), 0.0, 0.0, 0, known.profit)
+        self.full = False
+
+    def extend(self, bounds: Bounds, slices: Iterator[int], grain: float, *, loose: bool) -> None:
+        """Go on for these slices; a loose search is quick but proves nothing."""
+        answer = MORE
+        known, core = self._known, self._core
+        if not loose:
+            promise_anew(core, bounds, self._store)
+        try:
+            for work in slices:
+                answer = extend_labels(core, bounds, self._store, grain, loose, work)
+                if answer == FULL:
+                    self.full = 3 * sum(array.nbytes for array in self._store) > self._memory
+                    if self.full:
+                        break
+                    self._store = grow(self._store)
+                elif answer == DONE:
+                    break
+        finally:
+            store = self._store
+            if store.counter[BEST] >= 0:
+                known.route = route_of(core, store, store.counter[BEST]).tolist()
+                known.profit = float(store.best[0])
+            if not loose:
+                promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
+                known.bound = max(known.profit, min(known.bound, _rounded(promised, grain)))
+                known.proven = answer == DONE
+
+
+def _grain(core: Core) -> float:
+    """Give a number of which all profits are multiples, 0 if there is none."""
+    whole = core.reward == np.rint(core.reward)
+    if len(core.piece_rate) or not whole.all() or core.reward.sum() >= 2**53:
+        return 0.0
+    return float(np.gcd.reduce(core.reward.astype(np.int64)))
+
+
+def _rounded(bound: float, grain: float) -> float:
+    if grain == 0 or not math.isfinite(bound):
+        return bound
+    return math.floor(bound / grain + 1e-6) * grain
+
+
+METHOD = Method(
+    name="exact",
+    description="Proven best plan for one vehicle: label setting with exact stays and bounds.",
+    function=exact,
+    options=ExactOptions,
+    teams=False,
+)

@@ -1,0 +1,77 @@
+"""Tests of what is imported when: a quick start, and nothing heavy before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import decost
+
+HEAVY = ("torch", "numba", "matplotlib", "highspy")
+
+
+def run(code: str) -> str:
+    """Run Python code in a fresh interpreter, and give what it prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def seconds(module: str) -> float:
+    """Time an import in a fresh interpreter; the least of several times is the import's own."""
+    code = (
+        "import time; begin = time.perf_counter()\n"
+        f"import {module}\n"
+        "print(time.perf_counter() - begin)"
+    )
+    return min(float(run(code)) for _ in range(5))
+
+
+def test_import_is_quick() -> None:
+    """To import decost takes less than 5 times as long as to import numpy."""
+    assert seconds("decost") < 5 * seconds("numpy")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import decost; decost.Instance(budget=1, xy=[[0, 0]]).travel",
+        "import decost.cli",
+        "import sys; from decost.cli import app; app(['--help'], standalone_mode=False)",
+        "import sys; from decost.cli import app; app(['solve', '--help'], standalone_mode=False)",
+    ],
+)
+def test_nothing_heavy_is_imported(code: str) -> None:
+    """Neither to import decost nor to ask for help needs a compiler, a network or a plot."""
+    printed = run(f"{code}\nimport sys; print('MODULES', *sys.modules)")
+    modules = printed.rpartition("MODULES ")[2].split()
+    assert "decost" in modules
+    assert not {name.partition(".")[0] for name in modules} & set(HEAVY)
+
+
+def test_methods_are_imported_one_by_one() -> None:
+    """To solve by one method needs neither the others' libraries nor torch or matplotlib."""
+    code = (
+        "import sys, decost\n"
+        "decost.solve(decost.Instance(budget=1, xy=[[0, 0]]), 'greedy')\n"
+        "print(*sys.modules)"
+    )
+    modules = {name.partition(".")[0] for name in run(code).split()}
+    assert not modules & {"torch", "matplotlib", "highspy"}
+
+
+def test_public_names() -> None:
+    """Every public name is there, listed, and found by `dir`; others are an error."""
+    for name in decost.__all__:
+        assert getattr(decost, name) is not None
+    assert set(dir(decost)) == set(decost.__all__)
+    assert set(decost._LAZY) < set(decost.__all__)
+    with pytest.raises(AttributeError, match="module 'decost' has no attribute 'solv'"):
+        _ = decost.solv
+
+
+def test_version_is_the_packages() -> None:
+    """The version in the code is the one of the package."""
+    code = "from importlib.metadata import version; print(version('decost'))"
+    assert run(code).strip() == decost.__version__

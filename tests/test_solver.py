@@ -1,0 +1,319 @@
+"""Tests of the door: the registry, options, sets, and what every method must keep to."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import decost
+from decost import Instance, Method, MethodError, Options, Result, check, generate, profit_of
+from decost.solver import DEFAULT_METHOD, solve_each
+
+QUICK = {"time_limit": 10.0}
+"""So that no method of the future holds up the tests; none is near it on instances this small."""
+
+
+def plans_teams(method: str) -> bool:
+    """Whether a method can plan for several vehicles."""
+    return decost.get_method(method).teams
+
+
+def small(family: str, count: int = 3, **changes: Any) -> list[Instance]:
+    """Make a few instances that every method solves at once."""
+    given: dict[str, Any] = {"nodes": 8, "window": 200, "budget": 4, "seed": 11}
+    return generate(family, count=count, **(given | changes))
+
+
+def brute_force(instance: Instance) -> float:
+    """Most profit of any plan for one vehicle: all orders of all subsets, with optimal stays."""
+    stops = range(1, instance.nodes)
+    routes = [
+        route for size in range(instance.nodes) for route in itertools.permutations(stops, size)
+    ]
+    return float(decost.optimal_stays(instance, routes).profit.max())
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> list[Instance]:
+    """Register the method `own`, which returns empty plans and notes what it is called with."""
+    monkeypatch.setattr("decost.solver._METHODS", dict(decost.solver._METHODS))
+    seen: list[Instance] = []
+
+    class OwnOptions(Options):
+        delay: float = 0.0
+
+    def function(instance: Instance, options: OwnOptions) -> Result:
+        time.sleep(options.delay)
+        seen.append(instance)
+        if instance.name == "bad":
+            raise MethodError("budget = 1: too small")
+        return Result(instance, decost.make_solution(instance, [], []), "optimal", 0.0)
+
+    decost.register(Method("own", "For the tests.", function, OwnOptions, teams=False))
+    return seen
+
+
+@pytest.mark.parametrize("vehicles", [1, 3])
+@pytest.mark.parametrize("family", ["paper", "mixed"])
+def test_plans_are_feasible(method: str, family: str, vehicles: int) -> None:
+    """The checker accepts every plan, its profit is the one it claims, and no bound is beaten."""
+    if vehicles > 1 and not plans_teams(method):
+        pytest.skip("plans for one vehicle")
+    for instance in small(family, vehicles=vehicles):
+        result = decost.solve(instance, method, **QUICK)
+        assert check(instance, result.solution) == []
+        assert profit_of(instance, result.solution) == pytest.approx(result.profit, rel=1e-9)
+        assert result.profit > 0
+        assert len(result.solution.routes) == vehicles
+        assert result.bound is None or result.profit <= result.bound * (1 + 1e-6)
+        if result.status == "optimal":
+            assert result.bound == pytest.approx(result.profit, rel=1e-4)
+
+
+@pytest.mark.parametrize("family", ["paper", "mixed"])
+def test_no_method_beats_brute_force(method: str, family: str) -> None:
+    """On 5 stops, no plan earns more than the best of all, and an optimal one earns as much."""
+    for instance in small(family, nodes=6, budget=3):
+        best = brute_force(instance)
+        result = decost.solve(instance, method, **QUICK)
+        assert result.profit <= best * (1 + 1e-6)
+        if result.status == "optimal":
+            assert result.profit == pytest.approx(best, rel=1e-4)
+        if result.bound is not None:
+            assert result.bound >= best * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("separate_end", [False, True])
+@pytest.mark.parametrize("vehicles", [1, 2])
+def test_no_stops(method: str, separate_end: bool, vehicles: int) -> None:
+    """Without stops the plan is empty, even if the end depot is out of reach."""
+    places = [[0, 0], [99, 0]] if separate_end else [[0, 0]]
+    nothing = Instance(budget=1, xy=places, separate_end=separate_end, vehicles=vehicles)
+    if vehicles > 1 and not plans_teams(method):
+        pytest.skip("plans for one vehicle")
+    result = decost.solve(nothing, method, **QUICK)
+    assert (result.profit, result.solution.visits) == (0, ())
+    assert [route.finish for route in result.solution.routes] == [0] * vehicles
+    assert result.bound in (None, 0)
+
+
+HARD: dict[str, dict[str, Any]] = {
+    "no budget": {"budget": 0},
+    "no budget, no travel": {"budget": 0, "travel": np.zeros((4, 4))},
+    "nothing in reach": {"xy": [[0, 0], [99, 0], [0, 99], [99, 99]]},
+    "nothing to earn": {"rate": [0, 0, 0, 0]},
+    "all in one place": {"xy": np.zeros((4, 2))},
+    "all closed before the start": {"open": [0, -9, -9, -9], "close": [0, -1, -1, -1]},
+    "to be left before the start": {"leave_by": [0, -1, -1, -1]},
+    "large numbers": {"budget": 1e12, "max_stay": [0, 1e11, 1e11, 1e11], "reward": [0, 1e9, 0, 0]},
+    "small numbers": {"budget": 1e-9, "xy": np.eye(4)[:, :2] * 1e-10, "max_stay": [0, 1e-9, 1, 1]},
+    "endless stays": {"max_stay": [0, 1e300, 1e300, 1e300]},
+    "opens long ago": {"open": [0, -1e300, -1e15, 0]},
+    "windows of no width": {"open": [0, 2, 4, 6], "close": [0, 2, 4, 6]},
+    "only minimum stays": {
+        "min_stay": [0, 2, 4, 6],
+        "max_stay": [0, 2, 4, 6],
+        "reward": [0, 1, 1, 1],
+    },
+    "asymmetric": {"travel": [[0, 1, 9, 9], [9, 0, 1, 9], [9, 9, 0, 1], [1, 9, 9, 0]]},
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_corner_cases(method: str, case: str) -> None:
+    """A feasible plan comes back for every valid instance, as good as it claims to be."""
+    given: dict[str, Any] = {
+        "budget": 10,
+        "xy": [[0, 0], [1, 0], [1, 1], [0, 1]],
+        "rate": [0, 3, 2, 1],
+        "max_stay": [0, 2, 3, 4],
+    }
+    instance = Instance(**(given | HARD[case]))
+    best = brute_force(instance)
+    result = decost.solve(instance, method, **QUICK)
+    assert check(instance, result.solution) == []
+    assert result.profit <= best * (1 + 1e-6)
+    if result.status == "optimal":
+        assert result.profit == pytest.approx(best, rel=1e-4)
+
+
+def test_same_seed_same_plan(method: str) -> None:
+    """Twice the same arguments give the same plan."""
+    for instance in small("mixed"):
+        first, again = (decost.solve(instance, method, seed=5, **QUICK) for _ in range(2))
+        assert first.solution == again.solution
+        assert (first.status, first.bound) == (again.status, again.bound)
+
+
+def test_result_says_who_made_it(method: str) -> None:
+    """Method, seed, instance and time are recorded."""
+    (instance,) = small("paper", 1)
+    result = decost.solve(instance, method, seed=123, **QUICK)
+    assert (result.method, result.seed) == (method, 123)
+    assert result.instance is instance
+    assert 0 < result.runtime < 60
+
+
+def test_global_random_states_are_left_alone(method: str) -> None:
+    """Neither numpy's nor Python's generator moves."""
+    before = (repr(np.random.get_state()), random.getstate())  # noqa: NPY002
+    decost.solve(small("mixed", 1)[0], method, seed=1, **QUICK)
+    assert before == (repr(np.random.get_state()), random.getstate())  # noqa: NPY002
+
+
+def test_teams(method: str) -> None:
+    """A method that cannot plan for a team says so, and which ones can."""
+    (instance,) = small("paper", 1, vehicles=2)
+    if plans_teams(method):
+        assert len(decost.solve(instance, method, **QUICK).solution.routes) == 2
+        return
+    with pytest.raises(MethodError, match=r"vehicles = 2: .* for teams choose from: .*greedy"):
+        decost.solve(instance, method, **QUICK)
+
+
+def test_set_equals_one_by_one(method: str) -> None:
+    """A set gives the results of the single instances, in their order, however many threads."""
+    instances = small("mixed", 7)
+    alone = [decost.solve(instance, method, seed=3, **QUICK) for instance in instances]
+    for threads in (None, 1, 3):
+        results = decost.solve_many(instances, method, seed=3, threads=threads, **QUICK)
+        assert [result.solution for result in results] == [one.solution for one in alone]
+        assert [result.bound for result in results] == [one.bound for one in alone]
+        assert all(result.instance is mine for result, mine in zip(results, instances, strict=True))
+        assert {(result.method, result.seed) for result in results} == {(method, 3)}
+
+
+def test_empty_set(method: str) -> None:
+    """No instances, no results; but a wrong option is one all the same."""
+    assert decost.solve_many([], method) == []
+    with pytest.raises(MethodError, match="option nonsense"):
+        decost.solve_many([], method, nonsense=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nonsense": 1}, "option nonsense = 1: unknown, {method} takes: seed, time_limit"),
+        ({"seed": -1}, "option seed = -1: "),
+        ({"seed": 2**63}, "option seed = 9223372036854775808: "),
+        ({"seed": 1.5}, "option seed = 1.5: "),
+        ({"seed": "x"}, "option seed = 'x': "),
+        ({"time_limit": -0.5}, "option time_limit = -0.5: "),
+        ({"time_limit": math.nan}, "option time_limit = nan: "),
+        ({"time_limit": "soon"}, "option time_limit = 'soon': "),
+    ],
+)
+def test_wrong_options(method: str, options: dict[str, Any], message: str) -> None:
+    """An unknown option or a wrong value is an error that names both, in a set too."""
+    (instance,) = small("paper", 1)
+    for call in (
+        lambda: decost.solve(instance, method, **options),
+        lambda: decost.solve_many([instance], method, **options),
+    ):
+        with pytest.raises(MethodError) as caught:
+            call()
+        assert message.format(method=method) in str(caught.value)
+
+
+def test_unknown_method() -> None:
+    """The methods that there are are listed; nothing else is used instead."""
+    (instance,) = small("paper", 1)
+    with pytest.raises(MethodError, match=r"method 'gredy': unknown, choose from: .*greedy"):
+        decost.solve(instance, "gredy")
+    with pytest.raises(MethodError, match="method 'gredy': unknown"):
+        decost.solve_many([], "gredy")
+
+
+def test_default_method() -> None:
+    """Without a name the default method is taken."""
+    (instance,) = small("paper", 1)
+    assert decost.solve(instance).method == DEFAULT_METHOD
+    assert decost.solve_many([instance])[0].method == DEFAULT_METHOD
+    assert DEFAULT_METHOD in [method.name for method in decost.list_methods()]
+
+
+def test_methods_are_described() -> None:
+    """Each has a name of its own, one line about it, and options that say what they are."""
+    methods = decost.list_methods()
+    assert len({method.name for method in methods}) == len(methods)
+    for method in methods:
+        assert decost.get_method(method.name) is method
+        assert method.description.endswith(".")
+        assert "\n" not in method.description
+        for name, field in method.options.model_fields.items():
+            assert field.description, f"{method.name}: {name}"
+
+
+def test_own_method(own: list[Instance]) -> None:
+    """A method of one's own is called like any other, with its own options."""
+    (instance,) = small("paper", 1)
+    result = decost.solve(instance, "own", delay="0.01", seed=4)
+    assert own == [instance]
+    assert (result.method, result.seed, result.status) == ("own", 4, "optimal")
+    assert 0.01 <= result.runtime < 10
+    assert "own" in [method.name for method in decost.list_methods()]
+    with pytest.raises(MethodError, match="option delay = 'x'"):
+        decost.solve(instance, "own", delay="x")
+    with pytest.raises(MethodError, match="option delay = inf"):
+        decost.solve(instance, "own", delay=math.inf)
+    with pytest.raises(MethodError, match="vehicles = 2: method 'own' plans for one vehicle"):
+        decost.solve(instance.replace(vehicles=2), "own")
+
+
+@pytest.mark.parametrize("name", ["own", "greedy"])
+def test_names_are_taken_once(own: list[Instance], name: str) -> None:
+    """No method can take the place of another."""
+    with pytest.raises(MethodError, match=f"method '{name}': there is one already"):
+        decost.register(Method(name, "Another.", lambda instance, options: None))  # type: ignore[arg-type,return-value]
+
+
+def test_progress(own: list[Instance]) -> None:
+    """The number of instances done is told after each of them."""
+    told: list[int] = []
+    decost.solve_many(small("paper", 100, nodes=2), "own", progress=told.append, threads=3)
+    assert told == list(range(1, 101))
+
+
+def test_results_come_as_they_are_ready(own: list[Instance]) -> None:
+    """A large set is not solved whole before the first result, and not on after the last."""
+    results = solve_each(small("paper", 200, nodes=2), "own", threads=1, delay=0.002)
+    next(results)
+    assert len(own) < 150
+    results.close()  # type: ignore[attr-defined]
+    time.sleep(0.05)
+    soon = len(own)
+    time.sleep(0.1)
+    assert len(own) == soon < 150
+
+
+def test_threads(own: list[Instance]) -> None:
+    """As many instances as asked for are solved at a time."""
+    waiting = threading.Barrier(3, timeout=20)
+
+    def function(instance: Instance, options: Options) -> Result:
+        waiting.wait()
+        return Result(instance, decost.make_solution(instance, [], []), "feasible")
+
+    decost.register(Method("together", "Wait for two others.", function))
+    assert len(decost.solve_many(small("paper", 3), "together", threads=3)) == 3
+    for threads in (0, -1):
+        with pytest.raises(MethodError, match=f"threads = {threads}: must be at least 1"):
+            decost.solve_many(small("paper", 1), "own", threads=threads)
+
+
+def test_error_in_a_set(own: list[Instance]) -> None:
+    """What a method says of one instance is raised, after the results before it."""
+    instances = [
+        one.replace(name="bad" if k == 2 else "") for k, one in enumerate(small("paper", 4))
+    ]
+    results = solve_each(instances, "own", threads=1)
+    assert [next(results).status for _ in range(2)] == ["optimal", "optimal"]
+    with pytest.raises(MethodError, match="too small"):
+        next(results)
