@@ -321,7 +321,9 @@ def improve_penalties(
     for i in range(len(visits)):
         if visits[i] > 1 or (visits[i] == 0 and penalty[i] > 0.0):
             norm += (visits[i] - 1.0) ** 2
-    if norm > 0.0:
+    if norm == 0.0:  # the relaxed route is a true one: no penalty can help
+        state[0] = 0.0
+    else:
         size = state[0] * max(root - target, 1e-3 * root) / norm
         for i in range(len(visits)):
             penalty[i] = max(0.0, penalty[i] + size * (visits[i] - 1.0))

@@ -135,12 +135,12 @@ def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
     bounds = improve_penalties(core, grid, penalty, state, known.profit)
     patience = FIRST_PATIENCE
     while not known.proven and not labels.full and clock.left > 0:
-        end = time.perf_counter() + patience
-        while clock.left > 0 and time.perf_counter() < end and state[0] > LAST_STEP:
+        end = time.perf_counter() + min(patience, clock.left)
+        while time.perf_counter() < end and state[0] > LAST_STEP and known.bound > known.profit:
             better = improve_penalties(core, grid, penalty, state, known.profit)
             if better.root[0] < bounds.root[0]:
                 bounds = better
-        known.bound = min(known.bound, _rounded(bounds.root[0], grain))
+            known.bound = min(known.bound, _rounded(bounds.root[0], grain))
         labels.extend(bounds, clock.slices(2 * patience), grain, loose=False)
         patience *= 1.5
 
