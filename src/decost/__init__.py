@@ -13,9 +13,18 @@ from decost.solution import Route, Solution, Visit, make_solution
 if TYPE_CHECKING:
     from decost.formats import FormatError, read, read_set, read_solution, write
     from decost.generators import generate
+    from decost.methods.exact import values_to_go
     from decost.methods.options import Method, Options
     from decost.plotting import plot_plan
-    from decost.solver import MethodError, get_method, list_methods, register, solve, solve_many
+    from decost.solver import (
+        MethodError,
+        get_method,
+        list_methods,
+        prepare,
+        register,
+        solve,
+        solve_many,
+    )
     from decost.stays import Stays, optimal_stays
 
 __version__ = "0.1.0"
@@ -32,12 +41,14 @@ _LAZY = {
     "list_methods": "solver",
     "optimal_stays": "stays",
     "plot_plan": "plotting",
+    "prepare": "solver",
     "read": "formats",
     "read_set": "formats",
     "read_solution": "formats",
     "register": "solver",
     "solve": "solver",
     "solve_many": "solver",
+    "values_to_go": "methods.exact",
     "write": "formats",
 }
 
@@ -62,6 +73,7 @@ __all__ = [
     "make_solution",
     "optimal_stays",
     "plot_plan",
+    "prepare",
     "profit_of",
     "read",
     "read_set",
@@ -69,6 +81,7 @@ __all__ = [
     "register",
     "solve",
     "solve_many",
+    "values_to_go",
     "write",
 ]
 

@@ -121,8 +121,8 @@ def _check_route(
         limit("max_stay", stay - _longest(instance, stop))
         limit("leave_by", start + stay - float(instance.leave_by[stop]))
         earned = _earned(instance, stop, stay)
-        scale = max(_earned(instance, stop, instance.budget), earned)
-        limit("profit", abs(float(visit.profit) - earned), TOLERANCE * scale)
+        most = _earned(instance, stop, instance.budget)
+        limit("profit", abs(float(visit.profit) - earned), TOLERANCE * most)
         place, clock = stop, start + stay
     if route.visits:
         late = clock + float(travel[place, instance.end]) - instance.budget

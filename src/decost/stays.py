@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from numbers import Integral
 
 import numpy as np
 
@@ -63,17 +62,34 @@ def optimal_stays(instance: Instance, routes: Sequence[Sequence[int]]) -> Stays:
     >>> optimal_stays(line, [[1, 2]]).stays
     (array([4., 2.]),)
     """
-    for number, route in enumerate(routes):
-        for stop in route:
-            if not (isinstance(stop, Integral) and 1 <= stop <= instance.stops):
-                raise ValueError(f"routes[{number}]: there is no stop {stop}")
-        if len(set(route)) < len(route):
-            raise ValueError(f"routes[{number}]: a stop is visited twice")
-    start = np.zeros(len(routes) + 1, dtype=np.int64)
-    np.cumsum([len(route) for route in routes], out=start[1:])
-    flat = np.fromiter(chain.from_iterable(routes), dtype=np.int64, count=start[-1])
+    flat, start = flatten_routes(instance, routes)
     stays = np.zeros(len(flat))
     profit = np.empty(len(routes))
     broken = np.empty(len(routes), dtype=np.int64)
     stays_of_routes(instance.arrays, flat, start, stays, profit, broken)
     return Stays(tuple(np.split(stays, start[1:-1])) if len(routes) else (), profit, broken)
+
+
+def flatten_routes(
+    instance: Instance, routes: Sequence[Sequence[int]]
+) -> tuple[IntArray, IntArray]:
+    """Put routes into one array, after checking that they name each stop at most once.
+
+    Returns the array, and where each route starts in it and the last one ends.
+    """
+    start = np.zeros(len(routes) + 1, dtype=np.int64)
+    np.cumsum([len(route) for route in routes], out=start[1:])
+    given = np.array(list(chain.from_iterable(routes)))
+    number = np.repeat(np.arange(len(routes)), np.diff(start))
+    if len(given) and given.dtype.kind not in "iu":
+        raise ValueError(f"routes: stops are whole numbers, not {given.dtype}")
+    wrong = (given < 1) | (given > instance.stops)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise ValueError(f"routes[{number[k]}]: there is no stop {given[k]}")
+    flat = given.astype(np.int64)
+    visits, times = np.unique(number * instance.nodes + flat, return_counts=True)
+    if len(visits) < len(flat):
+        k, stop = divmod(int(visits[np.argmax(times > 1)]), instance.nodes)
+        raise ValueError(f"routes[{k}]: stop {stop} is visited twice")
+    return flat, start

@@ -8,10 +8,9 @@ can do, and at least as well.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
@@ -76,7 +75,7 @@ def make_store(core: Core, capacity: int, classes: int) -> Store:
         np.empty(capacity, dtype=np.int64),
         np.empty(pieces),
         np.empty(pieces),
-        np.full((count, classes), -1),
+        np.empty((count, classes), dtype=np.int64),
         np.zeros(5, dtype=np.int64),
         np.zeros(1),
     )
@@ -93,8 +92,11 @@ def plant(store: Store, node: int, time: float, value: float, pieces: int, best:
     store.piece_first[0] = 0
     store.piece_count[0] = pieces
     store.dead[0] = 0
-    store.leading[:] = -1
-    store.counter[:] = 0
+    for k in range(store.leading.shape[0]):
+        for c in range(store.leading.shape[1]):
+            store.leading[k, c] = -1
+    for k in range(len(store.counter)):
+        store.counter[k] = 0
     store.counter[LABELS] = 1
     store.counter[PIECES] = pieces
     store.counter[BEST] = -1
@@ -102,37 +104,14 @@ def plant(store: Store, node: int, time: float, value: float, pieces: int, best:
     push(store, np.inf, 0)
 
 
-@jit
-def longer(old: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Copy an array into one of twice the length."""
-    new = np.empty(2 * len(old), dtype=old.dtype)
-    new[: len(old)] = old
-    return new
-
-
-@jit
 def grow(store: Store) -> Store:
     """Double the room for labels and pieces."""
-    visited = np.empty((2 * len(store.node), store.visited.shape[1]), dtype=np.int64)
-    visited[: len(store.node)] = store.visited
+    fixed = ("leading", "counter", "best")
     return Store(
-        longer(store.node),
-        longer(store.parent),
-        longer(store.time),
-        longer(store.value),
-        longer(store.most),
-        longer(store.piece_first),
-        longer(store.piece_count),
-        visited,
-        longer(store.following),
-        longer(store.dead),
-        longer(store.heap_key),
-        longer(store.heap_label),
-        longer(store.rate),
-        longer(store.length),
-        store.leading,
-        store.counter,
-        store.best,
+        *(
+            array if name in fixed else np.concatenate((array, np.empty_like(array)))
+            for name, array in store._asdict().items()
+        )
     )
 
 
@@ -525,25 +504,21 @@ def extend_labels(
 
 
 @jit
-def solve_small(arrays: Arrays, euclidean: bool, work: int) -> tuple[int, float, IntArray, int]:
-    """Find the best route without bounds, if that takes no more than so much work.
+def solve_small(
+    arrays: Arrays, euclidean: bool, capacity: int, work: int
+) -> tuple[int, float, IntArray, int]:
+    """Find the best route without bounds, if so many labels and so much work are enough.
 
     Returns whether it is `DONE`, the best route's profit, its stops, and the number of labels.
     """
     core = reduce_instance(arrays, euclidean)
-    if len(core.stop) == 0:
-        return DONE, 0.0, np.empty(0, dtype=np.int64), 0
-    store = make_store(core, 512, 8)
-    store.visited[0] = 0
+    store = make_store(core, capacity, 8)
+    for w in range(store.visited.shape[1]):
+        store.visited[0, w] = 0
     plant(store, len(core.stop), 0.0, 0.0, 0, 0.0)
-    bounds = no_bounds()
-    answer = FULL
-    while answer == FULL:
-        answer = extend_labels(core, bounds, store, 0.0, False, work)
-        if answer == FULL:
-            work -= store.counter[LABELS]
-            store = grow(store)
-    return answer, store.best[0], route_of(core, store, store.counter[BEST]), store.counter[LABELS]
+    answer = extend_labels(core, no_bounds(), store, 0.0, work < 0, work)
+    route = route_of(core, store, store.counter[BEST])
+    return answer, store.best[0], route, store.counter[LABELS]
 
 
 @jit
@@ -582,54 +557,53 @@ def follow(
 
 
 @jit
-def values_after(arrays: Arrays, euclidean: bool, route: IntArray, values: FloatArray) -> None:
+def values_after(
+    arrays: Arrays, euclidean: bool, route: IntArray, capacity: int, values: FloatArray
+) -> bool:
     """Write the best total profit of a plan that begins with a route, for every next stop.
 
     Entry 0 is for going home. Stops that cannot follow, or never earn anything, get minus
-    infinity.
+    infinity. The answer is false if there was no room for all labels.
     """
-    values[:] = -np.inf
+    for k in range(len(values)):
+        values[k] = -np.inf
     core = reduce_instance(arrays, euclidean)
-    count = len(core.stop)
     rate = np.empty(len(arrays.piece_rate) + 1)
     length = np.empty(len(arrays.piece_rate) + 1)
     time, value, pieces, room = follow(arrays, route, rate, length)
     if time == np.inf:
-        return
-    place = route[-1] if len(route) > 0 else 0
-    store = make_store(core, 512, 8)
-    way_home = arrays.travel[place, arrays.end] if len(route) > 0 else 0.0
-    limit = arrays.budget - time - way_home
+        return True
+    store = make_store(core, capacity, 8)
+    words = store.visited.shape[1]
+    place = 0
+    limit = arrays.budget
+    if len(route) > 0:
+        place = route[-1]
+        limit = arrays.budget - time - arrays.travel[place, arrays.end]
     if limit >= -arrays.slack:
-        spent, _, kept = window(
-            rate, length, pieces, 0.0, min(limit, room), store.rate, store.length
-        )
-        values[0] = value + spent + kept
-    visited = np.zeros(store.visited.shape[1], dtype=np.int64)
-    for k in range(count):
+        _, _, kept = window(rate, length, pieces, 0.0, min(limit, room), store.rate, store.length)
+        values[0] = value + kept
+    visited = np.zeros(words, dtype=np.int64)
+    for k in range(len(core.stop)):
         for stop in route:
             if core.stop[k] == stop:
                 visited[k >> 6] |= np.int64(1) << (k & 63)
     bounds = no_bounds()
-    for k in range(count):
+    for k in range(len(core.stop)):
         start = time + arrays.travel[place, core.stop[k]]
-        bit = np.int64(1) << (k & 63)
-        if visited[k >> 6] & bit or start > core.late[k] + core.slack:
+        if (visited[k >> 6] >> (k & 63)) & 1 or start > core.late[k] + core.slack:
             continue
         wait = max(0.0, core.early[k] - start)
         start += wait
+        limit = min(room - wait, core.late[k] - start)
         spent, new_pieces, _ = window(
-            rate,
-            length,
-            pieces,
-            min(wait, room),
-            min(room - wait, core.late[k] - start),
-            store.rate,
-            store.length,
+            rate, length, pieces, min(wait, room), limit, store.rate, store.length
         )
-        store.visited[0] = visited
-        store.visited[0, k >> 6] |= bit
+        for w in range(words):
+            store.visited[0, w] = visited[w]
+        store.visited[0, k >> 6] |= np.int64(1) << (k & 63)
         plant(store, k, start, value + spent, new_pieces, -np.inf)
-        while extend_labels(core, bounds, store, 0.0, False, 1 << 60) == FULL:
-            store = grow(store)
+        if extend_labels(core, bounds, store, 0.0, capacity < 0, 1 << 60) == FULL:
+            return False
         values[core.stop[k]] = store.best[0]
+    return True

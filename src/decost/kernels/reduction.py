@@ -45,7 +45,7 @@ BETWEEN = 12
 """How many stops are tried as the one that always fits between two others."""
 
 MAX_TRIANGLE = 400
-"""Above this size a matrix is not searched for detours: no stop of it counts as skippable."""
+"""Above this size a matrix is not searched for short cuts."""
 
 
 @jit
@@ -126,98 +126,92 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
             kept[count] = i
             count += 1
             pieces += arrays.piece_start[i + 1] - arrays.piece_start[i]
-    kept = kept[:count].copy()
-    travel = np.empty((count + 1, count))
-    home = np.empty(count)
-    piece_start = np.zeros(count + 1, dtype=np.int64)
-    piece_rate = np.empty(pieces)
-    piece_length = np.empty(pieces)
+    core = empty_core(arrays, count, pieces)
+    last = np.empty(count)
     pieces = 0
     for a in range(count):
         i = kept[a]
-        travel[count, a] = arrays.travel[0, i]
-        home[a] = arrays.travel[i, arrays.end]
+        core.stop[a] = i
+        core.travel[count, a] = arrays.travel[0, i]
+        core.home[a] = arrays.travel[i, arrays.end]
         for b in range(count):
-            travel[a, b] = arrays.travel[i, kept[b]]
+            core.travel[a, b] = arrays.travel[i, kept[b]]
+        core.early[a] = early[i]
+        core.late[a] = late[i]
+        core.leave_by[a] = arrays.leave_by[i]
+        core.reward[a] = arrays.reward[i]
+        core.min_stay[a] = arrays.min_stay[i]
+        core.full_profit[a] = profit[i]
+        core.worth[a] = profit[i]
+        last[a] = late[i] + arrays.min_stay[i]
         for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
             if arrays.piece_rate[k] > 0.0:
-                piece_rate[pieces] = arrays.piece_rate[k]
-                piece_length[pieces] = arrays.piece_length[k]
+                core.piece_rate[pieces] = arrays.piece_rate[k]
+                core.piece_length[pieces] = arrays.piece_length[k]
                 pieces += 1
-        piece_start[a + 1] = pieces
-    min_stay = arrays.min_stay[kept]
-    early = early[kept]
-    late = late[kept]
-    skippable = np.ones(count, dtype=np.int64)
-    shortest = travel
+                last[a] += arrays.piece_length[k]
+        core.piece_start[a + 1] = pieces
+        last[a] = min(last[a], arrays.leave_by[i])
+    shortest = core.travel
     if not euclidean:
-        shortest = travel.copy()
-        mark_detours(shortest, home, min_stay, arrays.slack, skippable)
-    last = np.empty(count)
+        shortest = core.travel.copy()
+        mark_detours(shortest, core.home, core.min_stay, core.slack, core.worth)
     for a in range(count):
-        longest = late[a] + min_stay[a]
-        for k in range(piece_start[a], piece_start[a + 1]):
-            longest += piece_length[k]
-        last[a] = min(longest, arrays.leave_by[kept[a]])
-    next_start, next_stop = useful_arcs(travel, shortest, early, late, last, min_stay, arrays.slack)
-    deadline = late - shortest[:count] + arrays.slack
+        for b in range(count):
+            core.deadline[a, b] = core.late[b] - shortest[a, b] + core.slack
+    useful_arcs(core, last)
+    return core
+
+
+@jit
+def empty_core(arrays: Arrays, count: int, pieces: int) -> Core:
+    """Make room for an instance of so many stops and pieces."""
     return Core(
-        kept,
-        travel,
-        home,
-        early,
-        late,
-        arrays.leave_by[kept],
-        arrays.reward[kept],
-        min_stay,
-        piece_start,
-        piece_rate[:pieces],
-        piece_length[:pieces],
-        profit[kept],
-        next_start,
-        next_stop,
-        deadline,
-        np.where(skippable == 1, profit[kept], np.inf),
+        np.empty(count, dtype=np.int64),
+        np.empty((count + 1, count)),
+        np.empty(count),
+        np.empty(count),
+        np.empty(count),
+        np.empty(count),
+        np.empty(count),
+        np.empty(count),
+        np.zeros(count + 1, dtype=np.int64),
+        np.empty(pieces),
+        np.empty(pieces),
+        np.empty(count),
+        np.zeros(count + 2, dtype=np.int64),
+        np.empty(count * (count + 1), dtype=np.int64),
+        np.empty((count, count)),
+        np.empty(count),
         arrays.budget,
         arrays.slack,
     )
 
 
 @jit
-def useful_arcs(
-    travel: FloatArray,
-    shortest: FloatArray,
-    early: FloatArray,
-    late: FloatArray,
-    last: FloatArray,
-    min_stay: FloatArray,
-    slack: float,
-) -> tuple[IntArray, IntArray]:
+def useful_arcs(core: Core, last: FloatArray) -> None:
     """List for every place the stops that can follow it in some best route.
 
     Stop j does not follow i if it is out of reach, or if there is always time to serve some k
     between them and still be at j when it opens, k being a stop that can neither come before i
     nor after j. `last` is the latest end of service at each stop.
     """
+    early, late, travel = core.early, core.late, core.travel
     count = len(early)
-    start = np.zeros(count + 2, dtype=np.int64)
-    stops = np.empty(count * (count + 1), dtype=np.int64)
     arcs = 0
     between = np.empty(BETWEEN, dtype=np.int64)
     served = np.empty(BETWEEN)
     for i in range(count + 1):
-        leave = 0.0 if i == count else early[i] + min_stay[i]
+        leave = 0.0 if i == count else early[i] + core.min_stay[i]
         latest = 0.0 if i == count else last[i]
         found = 0
         for k in range(count):
             begin = max(latest + travel[i, k], early[k])
-            if (
-                k == i
-                or begin > late[k]
-                or (i < count and early[k] + min_stay[k] + shortest[k, i] <= late[i] + slack)
-            ):
+            if k == i or begin > late[k]:
                 continue
-            end = begin + min_stay[k]
+            if i < count and early[k] + core.min_stay[k] <= core.deadline[k, i]:
+                continue
+            end = begin + core.min_stay[k]
             if found == BETWEEN and end >= served[BETWEEN - 1]:
                 continue
             place = min(found, BETWEEN - 1)
@@ -229,7 +223,7 @@ def useful_arcs(
             between[place] = k
             found = min(found + 1, BETWEEN)
         for j in range(count):
-            if j == i or leave + travel[i, j] > late[j] + slack:
+            if j == i or leave + travel[i, j] > late[j] + core.slack:
                 continue
             useful = True
             for b in range(found):
@@ -237,30 +231,31 @@ def useful_arcs(
                 if (
                     k != j
                     and served[b] + travel[k, j] <= early[j]
-                    and early[j] + min_stay[j] + shortest[j, k] > late[k] + slack
+                    and early[j] + core.min_stay[j] > core.deadline[j, k]
                 ):
                     useful = False
                     break
             if useful:
-                stops[arcs] = j
+                core.next_stop[arcs] = j
                 arcs += 1
-        start[i + 1] = arcs
-    return start, stops[:arcs].copy()
+        core.next_start[i + 1] = arcs
 
 
 @jit
 def mark_detours(
-    travel: FloatArray, home: FloatArray, min_stay: FloatArray, slack: float, skippable: IntArray
+    travel: FloatArray, home: FloatArray, min_stay: FloatArray, slack: float, worth: FloatArray
 ) -> None:
-    """Take the mark from stops on a way that is shorter than the direct one, and shorten those.
+    """Give infinite worth to stops on a way that is shorter than the direct one.
 
-    `travel` becomes the matrix of the shortest ways. If there are too many stops for that, none
-    is marked, and all are as near as can be.
+    `travel` becomes the matrix of the shortest ways. If there are too many stops to look at,
+    all count as short cuts, and as near as can be.
     """
     count = len(home)
     if count > MAX_TRIANGLE:
-        skippable[:] = 0
-        travel[:] = 0.0
+        for k in range(count):
+            worth[k] = np.inf
+            for i in range(count + 1):
+                travel[i, k] = 0.0
         return
     for k in range(count):
         for i in range(count + 1):
@@ -268,9 +263,9 @@ def mark_detours(
                 continue
             through = travel[i, k] + min_stay[k]
             if i < count and home[i] > through + home[k] + slack:
-                skippable[k] = 0
+                worth[k] = np.inf
             for j in range(count):
                 if j != k and i != j and travel[i, j] > through + travel[k, j]:
                     if travel[i, j] > through + travel[k, j] + slack:
-                        skippable[k] = 0
+                        worth[k] = np.inf
                     travel[i, j] = through + travel[k, j]

@@ -132,79 +132,79 @@ def batched_stays(batch: Batch, routes: Tensor) -> tuple[Tensor, Tensor]:
         The stays that earn it, then zeros, shape (batch, samples, length); meaningless where
         the profit is minus infinity.
     """
-    row = torch.arange(len(routes), device=routes.device)[:, None]  # (batch, 1)
+    size, pieces = batch.rate.shape[1:]
     nodes = pad(routes, (1, 1)).permute(2, 0, 1).contiguous()  # (length + 2, batch, samples)
-    wait, room, feasible = _shortest(batch, row, nodes)
+    first = size * torch.arange(len(routes), device=routes.device)[:, None]  # (batch, 1)
+    at = nodes + first  # (length + 2, batch, samples), numbers in the whole batch
+    piece = torch.arange(pieces, device=routes.device)[:, None, None]  # (piece, 1, 1)
+    piece = (at[1:-1, None] * pieces + piece).flatten(0, 1)  # (length * piece, batch, samples)
 
-    rate = batch.rate[row[:, None], routes].flatten(2)  # (batch, samples, pieces)
-    length = batch.length[row[:, None], routes].flatten(2)  # (batch, samples, pieces)
-    rank = _ranks(rate).permute(2, 0, 1).contiguous()  # (pieces, batch, samples)
-    rate = rate.permute(2, 0, 1)  # (pieces, batch, samples)
-    length = length.permute(2, 0, 1).contiguous()  # (pieces, batch, samples)
-    length *= rate > 0  # (pieces, batch, samples)
+    wait, room, feasible = _shortest(batch, nodes, at)
+    rate = batch.rate.take(piece)  # (length * piece, batch, samples)
+    rank = _ranks(rate)  # (length * piece, batch, samples)
+    length = batch.length.where(batch.rate > 0.0, 0.0)  # (batch, node, piece)
+    total = _walk(wait, room, rank, length.take(piece))  # (rank, batch, samples)
+    used = total.diff(dim=0, prepend=torch.zeros_like(total[:1]))  # (rank, batch, samples)
+    used = used.clamp_(min=0.0).gather(0, rank.long())  # (length * piece, batch, samples)
 
-    used = _walk(wait, room, rank, length)  # (rank, batch, samples)
-    used = used.diff(dim=0, prepend=torch.zeros_like(used[:1]))  # (rank, batch, samples)
-    used = used.clamp_(min=0.0).gather(0, rank)  # (pieces, batch, samples)
-
-    reward = batch.reward[row, routes.flatten(1)].view(routes.shape)  # (batch, samples, length)
-    profit = reward.sum(-1) + (rate * used).sum(0)  # (batch, samples)
+    profit = batch.reward.take(at).sum(0) + (rate * used).sum(0)  # (batch, samples)
     profit = profit.where(feasible, -torch.inf)  # (batch, samples)
-    more = used.unflatten(0, (routes.shape[2], batch.rate.shape[2])).sum(1)
-    stays = batch.min_stay[row, nodes[1:-1]] + more  # (length, batch, samples)
-    return profit, stays.permute(1, 2, 0).contiguous()  # (batch, samples), (batch, samples, length)
+    used = used.unflatten(0, (-1, pieces)).sum(1)  # (length, batch, samples)
+    stays = batch.min_stay.take(at[1:-1]) + used  # (length, batch, samples)
+    return profit, stays.permute(1, 2, 0).contiguous()  # (batch, samples, length)
 
 
-def _shortest(batch: Batch, row: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Follow the routes with the shortest stays, home included.
+def _shortest(batch: Batch, nodes: Tensor, at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Follow the routes with the shortest stays.
 
-    Returns how long they wait after every stop, how much later they may leave it for the sake
-    of its own and the next deadline (all that follow are met in turn), and which are feasible.
+    Returns how long they wait after every stop, how much later they may leave it and still keep
+    its own deadline and the next one, and which of them are feasible.
     """
-    places = nodes[1:]  # (length + 1, batch, samples)
-    travel = batch.travel[row, nodes[:-1], places]  # (length + 1, batch, samples)
-    min_stay = batch.min_stay[row, nodes]  # (length + 2, batch, samples)
-    moving = (min_stay[:-1] + travel).cumsum(0)  # (length + 1, batch, samples)
-    waited = (batch.open[row, places] - moving).cummax(0).values  # (length + 1, batch, samples)
-    start = moving + waited.clamp_(min=0.0)  # (length + 1, batch, samples)
-    leave = start[:-1] + min_stay[1:-1]  # (length, batch, samples)
-    wait = start[1:] - travel[1:] - leave  # (length, batch, samples)
+    travel = batch.travel.take(at[:-1] * batch.travel.shape[-1] + nodes[1:])
+    step = batch.min_stay.take(at[:-1]) + travel  # (length + 1, batch, samples)
+    start = batch.open.take(at)  # (length + 2, batch, samples)
+    for place in range(1, len(start)):
+        start[place] = torch.maximum(start[place], start[place - 1] + step[place - 1])
+    wait = start[2:] - start[1:-1] - step[1:]  # (length, batch, samples)
 
     latest = torch.minimum(batch.close, batch.leave_by - batch.min_stay)  # (batch, node)
-    latest = latest[row, places]  # (length + 1, batch, samples)
-    leave_by = batch.leave_by[row, places[:-1]]  # (length, batch, samples)
-    room = torch.minimum(leave_by, latest[1:] - travel[1:]) - leave  # (length, batch, samples)
+    latest = latest.take(at)  # (length + 2, batch, samples)
+    leave_by = torch.minimum(batch.leave_by.take(at[1:-1]) + travel[1:], latest[2:])
+    room = leave_by - start[1:-1] - step[1:]  # (length, batch, samples)
     slack = max(TOLERANCE / 1000, 8 * torch.finfo(start.dtype).eps) * batch.budget  # (batch,)
     feasible = (start - latest).amax(0) <= slack[:, None]  # (batch, samples)
     return wait.clamp_(min=0.0), room.clamp_(min=0.0), feasible
 
 
 def _ranks(rate: Tensor) -> Tensor:
-    """Rank the pieces of every route: 0 is the best rate, and the first of equal ones."""
-    order = rate.argsort(dim=-1, descending=True, stable=True)  # (batch, samples, pieces)
-    ranks = torch.arange(rate.shape[-1], device=rate.device)  # (pieces,)
-    return torch.empty_like(order).scatter_(-1, order, ranks.expand_as(order))
+    """Rank the pieces of every route: 0 for the best rate, the first of equal ones before."""
+    rank = torch.zeros_like(rate)  # (length * piece, batch, samples)
+    worse = torch.empty_like(rate)  # (length * piece, batch, samples)
+    for piece in range(len(rate)):
+        torch.lt(rate[:piece], rate[piece], out=worse[:piece])  # (piece, batch, samples)
+        rank[:piece] += worse[:piece]  # (piece, batch, samples)
+        rank[piece] = piece - worse[:piece].sum(0)  # (batch, samples)
+    return rank
 
 
 def _walk(wait: Tensor, room: Tensor, rank: Tensor, length: Tensor) -> Tensor:
     """Work out how much time the pieces up to each rank can use together.
 
-    In a walk, `spare` is by how much the stays so far can delay the route: a stop adds its
-    pieces, a deadline takes away what is beyond it, and waiting turns a part of it into time
-    that is used for good and delays nothing.
+    On the way, `spare` is by how much their stays can delay the route: a stop adds the lengths
+    of its pieces, a deadline takes away what goes beyond it, and waiting turns a part of it into
+    time that is spent and delays nothing.
     """
     pieces = len(length) // max(1, len(room))
-    number = torch.arange(1, 1 + len(length), dtype=length.dtype, device=length.device)
-    number = number[:, None, None]  # (rank, 1, 1)
-    place = rank.to(length.dtype)  # (pieces, batch, samples)
-    spare = torch.zeros_like(length)  # (rank, batch, samples)
-    spent = torch.zeros_like(length)  # (rank, batch, samples)
+    upto = torch.arange(len(length), dtype=length.dtype, device=length.device)  # (rank,)
+    upto = upto[:, None, None].expand_as(length)  # (rank, batch, samples)
+    spare, spent = torch.zeros_like(length), torch.zeros_like(length)  # (rank, batch, samples)
+    counts, part = torch.empty_like(length), torch.empty_like(length)  # (rank, batch, samples)
     for position in range(len(room)):
         for piece in range(position * pieces, (position + 1) * pieces):
-            counts = (number - place[piece]).clamp_(0.0, 1.0)  # (rank, batch, samples)
+            torch.le(rank[piece], upto, out=counts)  # (rank, batch, samples)
             spare.addcmul_(counts, length[piece])  # (rank, batch, samples)
         torch.minimum(spare, room[position], out=spare)  # (rank, batch, samples)
-        part = torch.minimum(spare, wait[position])  # (rank, batch, samples)
+        torch.minimum(spare, wait[position], out=part)  # (rank, batch, samples)
         spent += part  # (rank, batch, samples)
         spare -= part  # (rank, batch, samples)
     return spent + spare  # (rank, batch, samples)

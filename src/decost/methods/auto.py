@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from decost.instance import Instance
-from decost.methods.exact import ExactOptions, exact
+from decost.methods.exact import ExactOptions, exact, warm_up
 from decost.methods.greedy import greedy
 from decost.methods.options import Method
 from decost.result import Result
@@ -15,7 +15,10 @@ class AutoOptions(ExactOptions):
     """Options of `auto`: those of `exact`, with a time limit."""
 
     time_limit: float | None = Field(
-        10.0, ge=0, allow_inf_nan=True, description="seconds until the best plan is returned"
+        default=10.0,
+        ge=0,
+        allow_inf_nan=True,
+        description="seconds until the best plan is returned",
     )
 
 
@@ -31,4 +34,5 @@ METHOD = Method(
     description="The default: exact for one vehicle (in 10 s, unless told), greedy for teams.",
     function=auto,
     options=AutoOptions,
+    warm_up=warm_up,
 )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field
 
-from decost.instance import Instance
+from decost.instance import FloatArray, Instance
 from decost.kernels.bounds import Bounds, improve_penalties, make_grid, no_bounds
 from decost.kernels.labels import (
     BEST,
@@ -26,16 +28,20 @@ from decost.kernels.labels import (
     promise_anew,
     route_of,
     solve_small,
+    values_after,
 )
 from decost.kernels.reduction import Core, reduce_instance
 from decost.methods.greedy import greedy
 from decost.methods.options import Method, Options
 from decost.result import Result
 from decost.solution import make_solution
-from decost.stays import optimal_stays
+from decost.stays import flatten_routes, optimal_stays
 
 SMALL = 100_000
 """Extensions of labels that are tried without bounds first; most instances need fewer."""
+
+CAPACITY = 1 << 13
+"""Labels that there is room for then."""
 
 SLICE = 0.05
 """Seconds that a kernel may run before limits are looked at."""
@@ -56,7 +62,7 @@ GRID_STEPS = (50, 2_500)
 class ExactOptions(Options):
     """Options of `exact`."""
 
-    memory_limit: float = Field(4.0, gt=0, description="GiB that the labels may take")
+    memory_limit: float = Field(default=4.0, gt=0, description="GiB that the labels may take")
 
 
 class _Clock:
@@ -104,7 +110,7 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     arrays = instance.arrays
     euclidean = instance.matrix is None
     clock = _Clock(options.time_limit)
-    answer, profit, stops, _ = solve_small(arrays, euclidean, SMALL)
+    answer, profit, stops, _ = solve_small(arrays, euclidean, CAPACITY, SMALL)
     known = _Known(stops.tolist(), profit, profit, answer == DONE)
     if not known.proven:
         known.bound = float(instance.full_profit.sum())
@@ -119,6 +125,50 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     if known.proven:
         return Result(instance, solution, "optimal", solution.profit)
     return Result(instance, solution, "feasible", max(solution.profit, known.bound))
+
+
+def values_to_go(
+    instances: Sequence[Instance], routes: Sequence[Sequence[int]], *, threads: int | None = None
+) -> list[FloatArray]:
+    """Give the exact worth of every next step, for a batch of partial routes.
+
+    Parameters
+    ----------
+    instances, routes
+        Problems with one vehicle and, for each, the stops visited so far. An instance may
+        come more than once.
+    threads
+        How many to work on at a time, by default one a core.
+
+    Returns
+    -------
+    list of arrays
+        For each route, by node: the profit of the best whole plan that begins with the route
+        and goes on to that stop; entry 0 is for going home at once. Minus infinity where
+        there is no such plan, and at stops that can never earn anything.
+    """
+
+    def run(instance: Instance, route: Sequence[int]) -> FloatArray:
+        values = np.empty(instance.nodes)
+        stops, _ = flatten_routes(instance, [route])
+        capacity = CAPACITY
+        while not values_after(instance.arrays, instance.matrix is None, stops, capacity, values):
+            capacity *= 4
+        return values
+
+    if len(routes) != len(instances):
+        raise ValueError(f"routes: there are {len(routes)} for {len(instances)} instances")
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        return list(pool.map(run, instances, routes))
+
+
+def warm_up() -> None:
+    """Compile or load every kernel, by solving a small problem with and without bounds."""
+    instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
+    greedy(instance, Options())
+    exact(instance, ExactOptions())
+    core = reduce_instance(instance.arrays, True)
+    _search(core, _Known([], 0.0, np.inf), _Clock(60.0), 2**30)
 
 
 def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
@@ -204,4 +254,5 @@ METHOD = Method(
     function=exact,
     options=ExactOptions,
     teams=False,
+    warm_up=warm_up,
 )

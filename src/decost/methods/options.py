@@ -17,9 +17,9 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="seed of the random generator")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of the random generator")
     time_limit: float | None = Field(
-        None,
+        default=None,
         ge=0,
         allow_inf_nan=True,
         description="seconds after which the best plan so far is returned",
@@ -28,10 +28,15 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Method:
-    """One way to solve: `function(instance, options)` with what the door must know of it."""
+    """One way to solve: `function(instance, options)` with what the door must know of it.
+
+    `teams` says whether it plans for several vehicles; `warm_up` compiles or loads what the
+    function needs, and is called once before it.
+    """
 
     name: str
     description: str
     function: Callable[[Instance, Any], Result]
     options: type[Options] = Options
     teams: bool = True
+    warm_up: Callable[[], object] | None = None
