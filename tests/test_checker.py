@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError
 from typing import get_args
 
 import numpy as np
@@ -280,6 +281,8 @@ def test_messages() -> None:
         "route 2, visit 3 (stop 'old\\n[b]'): service starts after the stop closes by 9.5 [close]",
         "route 2: back after the budget by 3 [budget]",
     ]
+    with pytest.raises(FrozenInstanceError):
+        found[0].amount = 0.0  # type: ignore[misc]
     stranger = Solution((Route((Visit(7, 0, 0, 0, 0, 0),), 0.0),))
     assert [str(violation) for violation in check(instance, stranger)] == [
         "route 1, visit 1 (stop 7): no such stop [stop]"

@@ -150,6 +150,14 @@ def test_name_too_long_is_named(tmp_path: Path) -> None:
     assert caught.value.filename == str(path)
 
 
+def test_errors_about_other_files_are_not_renamed(tmp_path: Path) -> None:
+    """An error about a file that is read while writing names that file."""
+    other = tmp_path / "other"
+    with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "a"):
+        other.read_text()
+    assert caught.value.filename == str(other)
+
+
 def test_pipe(tmp_path: Path) -> None:
     """A pipe is written to, not replaced."""
     pipe = tmp_path / "pipe"

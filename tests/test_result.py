@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import FrozenInstanceError
 
 import pytest
 
@@ -24,6 +25,19 @@ def test_profit_and_gap() -> None:
 def test_gap_at_the_ends(bound: float | None, gap: float | None) -> None:
     """No bound, no gap; and never below 0, nor a division by 0."""
     assert Result(PLACES, RESULT.solution, "optimal", bound).gap == gap
+
+
+def test_gap_of_a_small_bound() -> None:
+    """A bound less than 1 is a bound: of 0.5, all may be missing."""
+    nothing = make_solution(PLACES, [], [])
+    assert Result(PLACES, nothing, "feasible", 0.5).gap == 1
+
+
+def test_frozen() -> None:
+    """A result cannot be changed, and has seed 0 if none is given."""
+    with pytest.raises(FrozenInstanceError):
+        RESULT.bound = 8.0  # type: ignore[misc]
+    assert Result(PLACES, RESULT.solution, "feasible").seed == 0
 
 
 def test_dictionary() -> None:

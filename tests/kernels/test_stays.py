@@ -6,6 +6,7 @@ All of them are small enough to run without compilation (NUMBA_DISABLE_JIT=1).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import FrozenInstanceError
 from itertools import pairwise
 
 import highspy
@@ -202,6 +203,8 @@ def test_best_rate_first() -> None:
     assert answer.stays[0].tolist() == [4, 0, 3]
     assert answer.profit.tolist() == [18]
     assert answer.broken.tolist() == [-1]
+    with pytest.raises(FrozenInstanceError):
+        answer.profit = answer.profit  # type: ignore[misc]
 
 
 def test_waiting_is_used_to_stay() -> None:

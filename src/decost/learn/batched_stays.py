@@ -132,55 +132,58 @@ def batched_stays(batch: Batch, routes: Tensor) -> tuple[Tensor, Tensor]:
         The stays that earn it, then zeros, shape (batch, samples, length); meaningless where
         the profit is minus infinity.
     """
-    size, pieces = batch.rate.shape[1:]
+    positions, (count, size, pieces) = routes.shape[2], batch.rate.shape
     nodes = pad(routes, (1, 1)).permute(2, 0, 1).contiguous()  # (length + 2, batch, samples)
-    first = size * torch.arange(len(routes), device=routes.device)[:, None]  # (batch, 1)
-    at = nodes + first  # (length + 2, batch, samples), numbers in the whole batch
-    piece = torch.arange(pieces, device=routes.device)[:, None, None]  # (piece, 1, 1)
-    piece = (at[1:-1, None] * pieces + piece).flatten(0, 1)  # (length * piece, batch, samples)
+    shift = size * torch.arange(count, device=nodes.device)[:, None]  # (batch, 1)
+    at = nodes + shift  # (length + 2, batch, samples): where to find a node in flat tensors
+    piece = torch.arange(pieces, device=nodes.device)[:, None, None]  # (piece, 1, 1)
+    piece = (pieces * at[1:-1, None] + piece).flatten(0, 1)  # (length * piece, batch, samples)
 
     wait, room, feasible = _shortest(batch, nodes, at)
     rate = batch.rate.take(piece)  # (length * piece, batch, samples)
-    rank = _ranks(rate)  # (length * piece, batch, samples)
     length = batch.length.where(batch.rate > 0.0, 0.0)  # (batch, node, piece)
-    total = _walk(wait, room, rank, length.take(piece))  # (rank, batch, samples)
-    used = total.diff(dim=0, prepend=torch.zeros_like(total[:1]))  # (rank, batch, samples)
-    used = used.clamp_(min=0.0).gather(0, rank.long())  # (length * piece, batch, samples)
+    length = length.take(piece)  # (length * piece, batch, samples)
+    rank = _ranks(rate)  # (length * piece, batch, samples)
+    total = pad(_walk(wait, room, rank, length), (0, 0, 0, 0, 1, 0))  # (1 + rank, batch, samples)
+    used = total.diff(dim=0).clamp_(min=0.0)  # (rank, batch, samples)
+    used = used.gather(0, rank.long())  # (length * piece, batch, samples)
 
     profit = batch.reward.take(at).sum(0) + (rate * used).sum(0)  # (batch, samples)
     profit = profit.where(feasible, -torch.inf)  # (batch, samples)
-    used = used.unflatten(0, (-1, pieces)).sum(1)  # (length, batch, samples)
+    used = used.view(positions, pieces, *profit.shape).sum(1)  # (length, batch, samples)
     stays = batch.min_stay.take(at[1:-1]) + used  # (length, batch, samples)
-    return profit, stays.permute(1, 2, 0).contiguous()  # (batch, samples, length)
+    return profit, stays.permute(1, 2, 0).contiguous()  # (batch, samples), (..., length)
 
 
 def _shortest(batch: Batch, nodes: Tensor, at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Follow the routes with the shortest stays.
 
-    Returns how long they wait after every stop, how much later they may leave it and still keep
-    its own deadline and the next one, and which of them are feasible.
+    Returns how long they wait after each stop, how much later they may leave it and still keep
+    its own deadline and the next one, and whether they keep all deadlines as they are.
     """
-    travel = batch.travel.take(at[:-1] * batch.travel.shape[-1] + nodes[1:])
+    travel = nodes[1:] + batch.travel.shape[2] * at[:-1]  # (length + 1, batch, samples)
+    travel = batch.travel.take(travel)  # (length + 1, batch, samples)
     step = batch.min_stay.take(at[:-1]) + travel  # (length + 1, batch, samples)
     start = batch.open.take(at)  # (length + 2, batch, samples)
     for place in range(1, len(start)):
         start[place] = torch.maximum(start[place], start[place - 1] + step[place - 1])
-    wait = start[2:] - start[1:-1] - step[1:]  # (length, batch, samples)
+    arrive = start[1:-1] + step[1:]  # (length, batch, samples)
+    wait = start[2:] - arrive  # (length, batch, samples)
 
     latest = torch.minimum(batch.close, batch.leave_by - batch.min_stay)  # (batch, node)
     latest = latest.take(at)  # (length + 2, batch, samples)
-    leave_by = torch.minimum(batch.leave_by.take(at[1:-1]) + travel[1:], latest[2:])
-    room = leave_by - start[1:-1] - step[1:]  # (length, batch, samples)
+    leave_by = batch.leave_by.take(at[1:-1])  # (length, batch, samples)
+    room = torch.minimum(leave_by + travel[1:], latest[2:]) - arrive  # (length, batch, samples)
     slack = max(TOLERANCE / 1000, 8 * torch.finfo(start.dtype).eps) * batch.budget  # (batch,)
     feasible = (start - latest).amax(0) <= slack[:, None]  # (batch, samples)
-    return wait.clamp_(min=0.0), room.clamp_(min=0.0), feasible
+    return wait, room.clamp_(min=0.0), feasible
 
 
 def _ranks(rate: Tensor) -> Tensor:
-    """Rank the pieces of every route: 0 for the best rate, the first of equal ones before."""
+    """Rank the pieces of every route: 0 for the best rate, equal ones in their order."""
     rank = torch.zeros_like(rate)  # (length * piece, batch, samples)
     worse = torch.empty_like(rate)  # (length * piece, batch, samples)
-    for piece in range(len(rate)):
+    for piece in range(1, len(rate)):
         torch.lt(rate[:piece], rate[piece], out=worse[:piece])  # (piece, batch, samples)
         rank[:piece] += worse[:piece]  # (piece, batch, samples)
         rank[piece] = piece - worse[:piece].sum(0)  # (batch, samples)
@@ -194,13 +197,12 @@ def _walk(wait: Tensor, room: Tensor, rank: Tensor, length: Tensor) -> Tensor:
     of its pieces, a deadline takes away what goes beyond it, and waiting turns a part of it into
     time that is spent and delays nothing.
     """
-    pieces = len(length) // max(1, len(room))
-    upto = torch.arange(len(length), dtype=length.dtype, device=length.device)  # (rank,)
-    upto = upto[:, None, None].expand_as(length)  # (rank, batch, samples)
+    upto = torch.arange(len(rank), dtype=rank.dtype, device=rank.device)[:, None, None]
     spare, spent = torch.zeros_like(length), torch.zeros_like(length)  # (rank, batch, samples)
     counts, part = torch.empty_like(length), torch.empty_like(length)  # (rank, batch, samples)
+    pieces = len(length) // max(1, len(room))
     for position in range(len(room)):
-        for piece in range(position * pieces, (position + 1) * pieces):
+        for piece in range(pieces * position, pieces * (position + 1)):
             torch.le(rank[piece], upto, out=counts)  # (rank, batch, samples)
             spare.addcmul_(counts, length[piece])  # (rank, batch, samples)
         torch.minimum(spare, room[position], out=spare)  # (rank, batch, samples)

@@ -177,7 +177,7 @@ def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
     labels = _Labels(core, known, memory)
     labels.extend(no_bounds(), clock.slices(1.0 + clock.left / 10), grain, loose=True)
     labels = _Labels(core, known, memory)
-    arcs = len(core.next_stop) + len(core.stop)
+    arcs = 1 + int(core.next_start[-1])
     steps = int(min(max(GRID_WORK / arcs, GRID_STEPS[0]), GRID_STEPS[1]))
     grid = make_grid(core, steps)
     penalty = np.zeros(len(core.stop))

@@ -1,0 +1,63 @@
+"""Small random instances with everything that is awkward about the problem."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from decost import Instance, optimal_stays
+
+
+def odd_instance(random: np.random.Generator, stops: int) -> Instance:
+    """Draw an instance: any scale, coincident stops, windows of length 0, short cuts, ties."""
+    budget = float(random.choice([1.0, 5.0, 100.0]))
+    nodes = stops + 1
+    separate_end = bool(random.random() < 0.2)
+    places = nodes + separate_end
+    xy = random.random((places, 2)) * budget / random.choice([1, 2, 4])
+    if random.random() < 0.3:
+        xy = np.round(xy / budget * 3) * budget / 6
+    opens = random.uniform(-0.3 * budget, budget, nodes)
+    closes = opens + random.random(nodes) * budget * random.choice([0, 0.1, 0.5, 1])
+    if random.random() < 0.2:
+        opens, closes = np.zeros(nodes), np.full(nodes, np.inf)
+    deadline = np.minimum(closes, budget) + random.uniform(-0.1, 0.2, nodes) * budget
+    fixed = random.random() < 0.2
+    pieces = []
+    for _ in range(nodes):
+        number = 0 if fixed else int(random.integers(0, 4))
+        rates = np.sort(random.choice([0, 1, 2, 3, 5.5], number))[::-1]
+        pieces.append(np.column_stack((rates, random.uniform(0, 0.2, number) * budget)))
+    travel = None
+    if random.random() < 0.5:
+        x, y = xy.T
+        travel = np.hypot(x[:, None] - x, y[:, None] - y)
+        travel *= random.uniform(0.2, 1.5, (places, places))
+        if random.random() < 0.5:
+            travel = np.round(random.random((places, places)) * 3) * budget / 10
+    return Instance(
+        budget=budget,
+        xy=xy,
+        travel=travel,
+        separate_end=separate_end,
+        open=opens,
+        close=closes,
+        leave_by=np.where(random.random(nodes) < 0.3, deadline, np.inf),
+        reward=np.where(random.random(nodes) < 0.5, random.integers(0, 10, nodes), 0),
+        min_stay=np.where(random.random(nodes) < 0.4, random.random(nodes) * 0.1 * budget, 0),
+        pieces=pieces,
+    )
+
+
+def all_routes(instance: Instance, start: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
+    """List every route that begins with the given one."""
+    rest = [stop for stop in range(1, instance.nodes) if stop not in start]
+    return [
+        start + more for size in range(len(rest) + 1) for more in itertools.permutations(rest, size)
+    ]
+
+
+def brute_force(instance: Instance) -> float:
+    """Most profit of any plan for one vehicle: all routes, with optimal stays."""
+    return float(optimal_stays(instance, all_routes(instance)).profit.max())
