@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from decost.instance import Instance
@@ -30,6 +31,8 @@ class Result:
         Seconds.
     method, seed
         What made it.
+    details
+        Figures of the method's own, such as the number of labels.
     """
 
     instance: Instance
@@ -39,6 +42,7 @@ class Result:
     runtime: float = 0.0
     method: str = ""
     seed: int = 0
+    details: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def profit(self) -> float:

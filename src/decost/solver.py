@@ -27,6 +27,7 @@ _MODULES = {
     "auto": "decost.methods.auto",
     "exact": "decost.methods.exact",
     "greedy": "decost.methods.greedy",
+    "milp": "decost.methods.milp",
 }
 _METHODS: dict[str, Method] = {}
 _PREPARED: set[str] = set()

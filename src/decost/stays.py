@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
 from decost.instance import FloatArray, Instance, IntArray
-from decost.kernels.stays import stays_of_routes
+from decost.kernels.stays import first_fault, stays_of_routes
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ def optimal_stays(instance: Instance, routes: Sequence[Sequence[int]]) -> Stays:
     profit = np.empty(len(routes))
     broken = np.empty(len(routes), dtype=np.int64)
     stays_of_routes(instance.arrays, flat, start, stays, profit, broken)
-    return Stays(tuple(np.split(stays, start[1:-1])) if len(routes) else (), profit, broken)
+    ends = start.tolist()
+    return Stays(tuple(stays[a:b] for a, b in pairwise(ends)), profit, broken)
 
 
 def flatten_routes(
@@ -80,16 +81,13 @@ def flatten_routes(
     start = np.zeros(len(routes) + 1, dtype=np.int64)
     np.cumsum([len(route) for route in routes], out=start[1:])
     given = np.array(list(chain.from_iterable(routes)))
-    number = np.repeat(np.arange(len(routes)), np.diff(start))
     if len(given) and given.dtype.kind not in "iu":
         raise ValueError(f"routes: stops are whole numbers, not {given.dtype}")
-    wrong = (given < 1) | (given > instance.stops)
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        raise ValueError(f"routes[{number[k]}]: there is no stop {given[k]}")
     flat = given.astype(np.int64)
-    visits, times = np.unique(number * instance.nodes + flat, return_counts=True)
-    if len(visits) < len(flat):
-        k, stop = divmod(int(visits[np.argmax(times > 1)]), instance.nodes)
-        raise ValueError(f"routes[{k}]: stop {stop} is visited twice")
+    fault = first_fault(instance.stops, flat, start)
+    if fault >= 0:
+        number = int(np.searchsorted(start, fault, side="right")) - 1
+        known = 1 <= flat[fault] <= instance.stops
+        why = f"stop {flat[fault]} is visited twice" if known else f"there is no stop {flat[fault]}"
+        raise ValueError(f"routes[{number}]: {why}")
     return flat, start

@@ -52,7 +52,7 @@ def sample(
     instances = [
         instance
         for nodes in (12, 25, 40)
-        for instance in generate(family.split()[0], nodes=nodes, count=8, seed=nodes, **paper)
+        for instance in generate(family.split(",")[0], nodes=nodes, count=8, seed=nodes, **paper)
     ]
     if family == "mixed, separate end":
         instances = [end_elsewhere(instance, random) for instance in instances]
@@ -144,15 +144,15 @@ def on_a_line(**changes: object) -> Instance:
 
 
 def test_by_hand() -> None:
-    """Stop 3 opens at 6 and is left at 9: all 4 before it go to stop 1, and all 3 to stop 3.
+    """Stop 3 opens at 6 and must be left at 9, stop 2 earns 5 and takes no time.
 
-    Without stop 2 the route has 4 units before it too, one of them waited for, and all the rest
-    of the budget at stop 1 if that is the only stop. Nothing at all earns nothing.
+    4 units at stop 1 fill the wait and one more, so that 2 are left at 3; without the way around
+    by stop 2 they fill the wait alone, and 3 are left. No stop earns nothing.
     """
     instance = on_a_line(open=[0, 0, 0, 6], leave_by=[0, 9, 9, 9], reward=[0, 0, 5, 0])
     profit, stays = one(instance, [1, 2, 3], [1, 3], [1], [])
-    assert stays == [[3, 0, 3], [4, 3, 0], [4, 0, 0], [0, 0, 0]]
-    assert profit == [5 + 9 + 6, 12 + 6, 12, 0]
+    assert stays == [[4, 0, 2], [4, 3, 0], [4, 0, 0], [0, 0, 0]]
+    assert profit == [12 + 5 + 4, 12 + 6, 12, 0]
 
 
 def test_best_rate_first() -> None:
@@ -231,7 +231,7 @@ def test_rounding_makes_no_route_late() -> None:
 
 
 def test_padding_changes_nothing() -> None:
-    """Longer routes, larger neighbours and more pieces leave every bit as it was."""
+    """Longer routes, larger neighbours and more pieces leave every stay as it was."""
     small = generate("paper", nodes=15, window=500, count=4, seed=1, budget=8)
     large = generate("mixed", nodes=30, count=4, seed=1)
     random = np.random.default_rng(3)
@@ -240,7 +240,7 @@ def test_padding_changes_nothing() -> None:
     for row, instance in enumerate(small + large):
         routes = stack(lists[row : row + 1])
         alone, alone_stays = batched_stays(pad_instances([instance]), routes)
-        assert torch.equal(alone[0], profit[row])
+        assert profit[row].numpy() == pytest.approx(alone[0].numpy(), rel=1e-6)  # order of a sum
         assert torch.equal(alone_stays[0], stays[row, :, : routes.shape[2]])
         assert not stays[row, :, routes.shape[2] :].any()
 
@@ -252,7 +252,7 @@ def test_padded_nodes() -> None:
     assert batch.real.tolist() == [[True] * 4, [True, True, False, False]]
     assert batch.budget.tolist() == [10, 4]
     profit, _ = batched_stays(batch, torch.tensor([[[1, 0], [2, 0]], [[1, 0], [2, 0]]]))
-    assert profit.tolist() == [[12, 8], [1, -np.inf]]
+    assert profit.tolist() == [[12, 9], [1, -np.inf]]
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 0), (2, 0, 4), (0, 3, 4)])

@@ -96,3 +96,16 @@ def stays_of_routes(
         profit[k], broken[k] = stays_of_route(
             arrays, routes[first:last], stays[first:last], rate, length, owner
         )
+
+
+@jit
+def first_fault(stops: int, routes: IntArray, start: IntArray) -> int:
+    """Place of the first stop that does not exist or was on the same route before, else -1."""
+    seen = np.full(stops + 1, -1)
+    for k in range(len(start) - 1):
+        for place in range(start[k], start[k + 1]):
+            stop = routes[place]
+            if stop < 1 or stop > stops or seen[stop] == k:
+                return int(place)
+            seen[stop] = k
+    return -1

@@ -19,6 +19,7 @@ from decost.kernels.labels import (
     BEST,
     DONE,
     FULL,
+    LABELS,
     MORE,
     QUEUED,
     extend_labels,
@@ -96,6 +97,7 @@ class _Known:
     route: list[int]
     profit: float
     bound: float
+    labels: int = 0
     proven: bool = False
 
 
@@ -110,8 +112,8 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     arrays = instance.arrays
     euclidean = instance.matrix is None
     clock = _Clock(options.time_limit)
-    answer, profit, stops, _ = solve_small(arrays, euclidean, CAPACITY, SMALL)
-    known = _Known(stops.tolist(), profit, profit, answer == DONE)
+    answer, profit, stops, labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
+    known = _Known(stops.tolist(), profit, profit, labels, answer == DONE)
     if not known.proven:
         known.bound = float(instance.full_profit.sum())
         start = greedy(instance, options)
@@ -122,9 +124,11 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
             _search(core, known, clock, options.memory_limit * 2**30)
     routes = [known.route] if known.route else []
     solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
+    details = {"labels": known.labels}
     if known.proven:
-        return Result(instance, solution, "optimal", solution.profit)
-    return Result(instance, solution, "feasible", max(solution.profit, known.bound))
+        return Result(instance, solution, "optimal", solution.profit, details=details)
+    bound = max(solution.profit, known.bound)
+    return Result(instance, solution, "feasible", bound, details=details)
 
 
 def values_to_go(
@@ -211,6 +215,7 @@ class _Labels:
         """Go on for these slices; a loose search is quick but proves nothing."""
         answer = MORE
         known, core = self._known, self._core
+        known.labels -= int(self._store.counter[LABELS])
         if not loose:
             promise_anew(core, bounds, self._store)
         try:
@@ -225,6 +230,7 @@ class _Labels:
                     break
         finally:
             store = self._store
+            known.labels += int(store.counter[LABELS])
             if store.counter[BEST] >= 0:
                 known.route = route_of(core, store, store.counter[BEST]).tolist()
                 known.profit = float(store.best[0])

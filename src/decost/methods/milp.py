@@ -9,11 +9,14 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import highspy
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from decost.checker import check
@@ -24,19 +27,24 @@ from decost.result import Result
 from decost.solution import Solution, make_solution
 
 ACCURACY = 1e-9
-"""Gap at which a plan counts as optimal, and how exactly rows are kept: a share of all there is."""
+"""Relative gap at which a plan counts as optimal, and share of the budget that rows may be off."""
 
-MAX_ARCS = 1_000_000
-"""Most arcs of a program; one of this size takes gigabytes, and is never solved."""
+PROFIT_UNITS = 1000.0
+"""Profit of all stops together in the program, whatever it is in the instance."""
+
+MAX_ARCS = 300_000
+"""Most arcs of a program; one of this size takes a gigabyte, and seconds to be read."""
 
 
 class MilpOptions(Options):
     """Options of the mathematical program."""
 
     solver: Literal["highs", "gurobi"] = Field(
-        "highs", description="what solves the program; gurobi needs gurobipy and a licence"
+        default="highs", description="what solves the program; gurobi needs gurobipy and a licence"
     )
-    threads: int = Field(1, ge=1, le=1024, description="threads that the solver may use")
+    solver_threads: int = Field(
+        default=1, ge=1, le=1024, description="threads that the solver may use for one instance"
+    )
 
 
 def milp(instance: Instance, options: MilpOptions) -> Result:
@@ -50,8 +58,9 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     instance
         The problem.
     options
-        Without a time limit it runs until the plan is optimal, which may be never. Ctrl-C ends
-        it with the best plan so far.
+        Without a time limit it runs until the plan is optimal, which may be never. Solvers look
+        at the clock between their steps, so that a large program may overrun its limit by
+        seconds. Ctrl-C ends it with the best plan so far.
 
     Raises
     ------
@@ -59,23 +68,25 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
         If the program is too large, or Gurobi is asked for and cannot be used.
     """
     begin = time.perf_counter()
+    solver = partial(_gurobi, _import_gurobi()) if options.solver == "gurobi" else _highs
     plan = greedy(instance, options).solution
     network = _reduce(instance)
     ceiling = float(instance.reward[network.stops].sum() + network.piece_profit.sum())
     if ceiling == 0:
         return Result(instance, make_solution(instance, [], []), "optimal", 0.0)
     if len(network.tail) > MAX_ARCS:
-        raise _error(f"{len(network.tail)} arcs: at most {MAX_ARCS} are allowed")
+        raise _error(f"arcs = {len(network.tail)}: method 'milp' takes at most {MAX_ARCS}")
+    answer = _Answer(None, math.inf, False)
     program = _write(instance, network, ceiling)
     limit = math.inf if options.time_limit is None else options.time_limit
-    answer = (_gurobi if options.solver == "gurobi" else _highs)(
-        program, _hint(network, plan), limit - (time.perf_counter() - begin), options
-    )
+    left = limit - (time.perf_counter() - begin)
+    if left > 0:
+        answer = solver(program, _hint(network, plan), left, options)
     if answer.values is not None:
         found = _read(instance, network, answer.values)
         if found.profit > plan.profit and not check(instance, found):
             plan = found
-    bound = max(plan.profit, ceiling * min(1.0, answer.bound))
+    bound = max(plan.profit, ceiling * min(1.0, answer.bound / PROFIT_UNITS))
     proven = answer.proven and plan.profit >= bound * (1 - TOLERANCE)
     return Result(instance, plan, "optimal" if proven else "feasible", bound)
 
@@ -139,8 +150,8 @@ class _Program(NamedTuple):
     profit: FloatArray
     most: FloatArray
     binaries: int
-    row_start: IntArray
-    row_column: IntArray
+    row_start: npt.NDArray[np.int32]
+    row_column: npt.NDArray[np.int32]
     row_value: FloatArray
     row_least: FloatArray
     row_most: FloatArray
@@ -255,12 +266,11 @@ def _columns(network: _Network) -> _Columns:
 
 
 def _write(instance: Instance, network: _Network, ceiling: float) -> _Program:
-    """Write the program, with times as shares of the budget and profits as shares of the ceiling.
+    """Write the program, with the budget as the unit of time, and all there is to earn as 1,000.
 
-    Solvers take absolute tolerances, so no instance may be small or large to them.
+    Solvers take absolute tolerances, so no instance may look small or large to them.
     """
-    columns = _columns(network)
-    arc, visit, start, leave, piece, order = columns
+    arc, visit, start, leave, piece, order = _columns(network)
     unit = instance.budget or 1.0
     min_stay, earliest, latest, depart, travel, arc_arrive, arc_depart, length = (
         times / unit
@@ -310,15 +320,28 @@ def _write(instance: Instance, network: _Network, ceiling: float) -> _Program:
     # start_j >= earliest_j visit_j: the paper's row with L, the large constant, as small as can be.
     inner = np.flatnonzero((tail < depot) & (head < depot))
     large = travel[inner] + depart[tail[inner]] - earliest[head[inner]]
-    inner, large = inner[large > 0], large[large > 0]
-    i, j, row = tail[inner], head[inner], np.arange(len(inner))
+    binds = inner[large > 0]
+    i, j, row = tail[binds], head[binds], np.arange(len(binds))
     rows.add(
-        len(inner),
+        len(binds),
         (row, leave[i], 1.0),
         (row, visit[i], -depart[i]),
         (row, start[j], -1.0),
         (row, visit[j], earliest[j]),
-        (row, arc[inner], large),
+        (row, arc[binds], large[large > 0]),
+    )
+
+    # Times rule a cycle out unless it takes none, up to what tolerances add up to: stops in one
+    # place, say. Among those an order does it.
+    short = inner[travel[inner] + min_stay[tail[inner]] <= 10 * ACCURACY * depot]
+    i, j, row = tail[short], head[short], np.arange(len(short))
+    size = float(len(np.union1d(i, j)))
+    rows.add(
+        len(short),
+        (row, order[i], 1.0),
+        (row, order[j], -1.0),
+        (row, arc[short], size),
+        most=size - 1,
     )
 
     # All that takes time fits in the budgets. Implied, but without it the relaxation is weak.
@@ -329,24 +352,11 @@ def _write(instance: Instance, network: _Network, ceiling: float) -> _Program:
         (0, piece, length),
     )
 
-    # Times rule a cycle out unless it takes none, up to what tolerances add up to: stops in one
-    # place, say. There an order must do it.
-    short = travel[inner] + min_stay[i] <= 10 * ACCURACY * depot
-    inner, i, j = inner[short], i[short], j[short]
-    row, size = np.arange(len(inner)), float(len(np.union1d(i, j)))
-    rows.add(
-        len(inner),
-        (row, order[i], 1.0),
-        (row, order[j], -1.0),
-        (row, arc[inner], size),
-        most=size - 1,
-    )
-
-    profit = np.zeros(int(order[-1]) + 1)
-    profit[visit] = instance.reward[network.stops] / ceiling
-    profit[piece] = network.piece_profit / ceiling
+    profit = np.zeros(order[-1] + 1)
+    profit[visit] = instance.reward[network.stops] * (PROFIT_UNITS / ceiling)
+    profit[piece] = network.piece_profit * (PROFIT_UNITS / ceiling)
     most = np.ones(len(profit))
-    most[start], most[leave], most[order] = latest, depart, size
+    most[start], most[leave], most[order] = latest, depart, max(size - 1, 0.0)
     entries = [np.concatenate(part) for part in zip(*rows.entries, strict=True)]
     by_row = np.argsort(entries[0], kind="stable")
     row_index, row_column, row_value = (part[by_row] for part in entries)
@@ -354,9 +364,192 @@ def _write(instance: Instance, network: _Network, ceiling: float) -> _Program:
         profit=profit,
         most=most,
         binaries=len(arc) + len(visit),
-        row_start=np.searchsorted(row_index, np.arange(len(rows.most) + 1)),
-        row_column=row_column,
+        row_start=np.searchsorted(row_index, np.arange(len(rows.most) + 1)).astype(np.int32),
+        row_column=row_column.astype(np.int32),
         row_value=row_value,
         row_least=np.array(rows.least),
         row_most=np.array(rows.most),
     )
+
+
+def _hint(network: _Network, plan: Solution) -> FloatArray | None:
+    """Values of the binary variables for a plan; None if it uses an arc that is not there."""
+    arc, visit, *_ = _columns(network)
+    depot = len(network.stops)
+    place = {int(stop): number for number, stop in enumerate(network.stops)}
+    keys = network.tail * (depot + 1) + network.head
+    values = np.zeros(len(arc) + len(visit))
+    for route in plan.routes:
+        if not route.visits:
+            continue
+        if not place.keys() >= set(route.stops):
+            return None
+        way = np.array([depot, *(place[stop] for stop in route.stops), depot])
+        wanted = way[:-1] * (depot + 1) + way[1:]
+        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        if not np.array_equal(keys[found], wanted):
+            return None
+        values[arc[found]] = values[visit[way[1:-1]]] = 1.0
+    return values
+
+
+def _read(instance: Instance, network: _Network, values: FloatArray) -> Solution:
+    """Make a plan of the solver's variables, free of its tolerances."""
+    arc, _, _, _, piece, _ = _columns(network)
+    depot = len(network.stops)
+    used = values[arc] > 0.5
+    after = dict(zip(network.tail[used], network.head[used], strict=True))
+    stay = network.min_stay.copy()
+    np.add.at(stay, network.piece_place, network.piece_length * np.clip(values[piece], 0, 1))
+    routes, stays = [], []
+    for first in network.head[used & (network.tail == depot)]:
+        way = [first]
+        while after[way[-1]] != depot:
+            way.append(after[way[-1]])
+        routes.append([int(stop) for stop in network.stops[way]])
+        stays.append(_shorten(instance, routes[-1], stay[way].tolist()))
+    return make_solution(instance, routes, stays)
+
+
+def _shorten(instance: Instance, stops: list[int], stays: list[float]) -> list[float]:
+    """Cut from stays what makes the route late, if anything, but no stay below its minimum."""
+    place, due = instance.end, instance.budget
+    leave = []
+    for stop in reversed(stops):
+        leave.append(min(due - float(instance.travel[stop, place]), float(instance.leave_by[stop])))
+        due = min(leave[-1] - float(instance.min_stay[stop]), float(instance.close[stop]))
+        place = stop
+    place, clock = 0, 0.0
+    result = []
+    for stop, stay, latest in zip(stops, stays, reversed(leave), strict=True):
+        clock = max(clock + float(instance.travel[place, stop]), float(instance.open[stop]))
+        longest = min(latest - clock, float(instance.max_stay[stop]))
+        result.append(max(min(stay, longest), float(instance.min_stay[stop])))
+        place, clock = stop, clock + result[-1]
+    return result
+
+
+def _highs(
+    program: _Program, hint: FloatArray | None, limit: float, options: MilpOptions
+) -> _Answer:
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    settings = {
+        "output_flag": False,
+        "mip_rel_gap": ACCURACY,
+        "mip_abs_gap": 0.0,
+        "mip_feasibility_tolerance": ACCURACY,
+        "primal_feasibility_tolerance": ACCURACY,
+        "dual_feasibility_tolerance": ACCURACY,
+        "random_seed": options.seed % 2**31,
+        "threads": options.solver_threads,
+        "time_limit": limit,
+    }
+    for name, value in settings.items():
+        highs.setOptionValue(name, value)
+    kinds = highspy.HighsVarType
+    size = len(program.profit)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = size, len(program.row_most)
+    lp.sense_ = highspy.ObjSense.kMaximize
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.profit, np.zeros(size), program.most
+    lp.row_lower_, lp.row_upper_ = program.row_least, program.row_most
+    lp.integrality_ = [kinds.kInteger] * program.binaries + [kinds.kContinuous] * (
+        size - program.binaries
+    )
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = program.row_start
+    lp.a_matrix_.index_ = program.row_column
+    lp.a_matrix_.value_ = program.row_value
+    highs.passModel(lp)
+    if hint is not None:
+        highs.setSolution(len(hint), np.arange(len(hint)), hint)
+    highs.HandleUserInterrupt = True
+    _run(highs.run, highs.cancelSolve)
+    info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
+    sound = status in (statuses.kOptimal, statuses.kTimeLimit, statuses.kInterrupt)
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    return _Answer(
+        values=np.array(highs.getSolution().col_value) if found else None,
+        bound=info.mip_dual_bound if sound else math.inf,
+        proven=status == statuses.kOptimal,
+    )
+
+
+def _import_gurobi() -> Any:
+    try:
+        return import_module("gurobipy")
+    except ImportError:
+        raise _error("option solver = 'gurobi': gurobipy is not installed") from None
+
+
+def _gurobi(
+    gurobi: Any, program: _Program, hint: FloatArray | None, limit: float, options: MilpOptions
+) -> _Answer:
+    settings = {
+        "OutputFlag": 0,
+        "MIPGap": ACCURACY,
+        "MIPGapAbs": 0.0,
+        "FeasibilityTol": ACCURACY,
+        "IntFeasTol": ACCURACY,
+        "OptimalityTol": ACCURACY,
+        "Seed": options.seed % 2_000_000_000,
+        "Threads": options.solver_threads,
+        "TimeLimit": limit,
+    }
+    names = gurobi.GRB
+    size = len(program.profit)
+    kinds = [names.BINARY] * program.binaries
+    kinds += [names.CONTINUOUS] * (size - program.binaries)
+    try:
+        with gurobi.Env(params=settings) as env, gurobi.Model(env=env) as model:
+            model.ModelSense = names.MAXIMIZE
+            columns = model.addVars(
+                size, ub=program.most.tolist(), obj=program.profit.tolist(), vtype=kinds
+            ).select()
+            for row, (first, last) in enumerate(pairwise(program.row_start)):
+                total = gurobi.LinExpr(
+                    program.row_value[first:last].tolist(),
+                    [columns[column] for column in program.row_column[first:last]],
+                )
+                equal = program.row_least[row] == program.row_most[row]
+                sense = names.EQUAL if equal else names.LESS_EQUAL
+                model.addLConstr(total, sense, program.row_most[row])
+            if hint is not None:
+                model.setAttr("Start", columns[: len(hint)], hint.tolist())
+            _run(model.optimize, model.terminate)
+            return _Answer(
+                values=np.array(model.getAttr("X", columns)) if model.SolCount else None,
+                bound=model.ObjBound,
+                proven=model.Status == names.OPTIMAL,
+            )
+    except gurobi.GurobiError as error:
+        raise _error(f"option solver = 'gurobi': {error}") from None
+
+
+def _run(solve: Callable[[], object], stop: Callable[[], object]) -> None:
+    """Solve in a thread of its own, so that Ctrl-C can stop it.
+
+    HiGHS also ties the number of threads to the thread that it is first called from.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(solve)
+        try:
+            while not future.done():
+                wait([future], timeout=0.1)
+        except KeyboardInterrupt:
+            stop()
+        future.result()
+
+
+def _error(why: str) -> ValueError:
+    from decost.solver import MethodError
+
+    return MethodError(why)
+
+
+METHOD = Method(
+    name="milp",
+    description="The paper's mathematical program by branch and cut (HiGHS or Gurobi).",
+    function=milp,
+    options=MilpOptions,
+)

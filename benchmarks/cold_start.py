@@ -1,0 +1,35 @@
+"""The first `decost solve` after an installation, which compiles, and the second.
+
+python benchmarks/cold_start.py
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.common import machine
+
+
+def main() -> None:
+    """Run the command twice with an empty cache of compiled code."""
+    print(machine())
+    example = Path(__file__).resolve().parents[1] / "examples" / "data" / "city.json"
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+        command = [sys.executable, "-m", "decost", "solve", str(example), "--json"]
+        for name in ("first", "second"):
+            begin = time.perf_counter()
+            run = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=True
+            )
+            seconds = time.perf_counter() - begin
+            print(f"{name}: {seconds:.1f} s; on stderr: {run.stderr.strip()!r}")
+
+
+if __name__ == "__main__":
+    main()
