@@ -148,10 +148,17 @@ def test_mixed_has_all_that_it_promises() -> None:
     assert share(lambda one: (stops(one, "min_stay") > 0).any()) == 1
     assert share(lambda one: (pieces(one) >= 2).any()) == 1
     assert share(lambda one: np.isfinite(stops(one, "leave_by")).any()) > 0.9
+    limited = np.mean([np.isfinite(stops(one, "leave_by")).mean() for one in instances])
+    rewarded = np.mean([(stops(one, "reward") > 0).mean() for one in instances])
+    assert 0.1 < limited < 0.2
+    assert 0.3 < rewarded < 0.6
     assert 0.15 < share(lambda one: one.matrix is not None) < 0.35
     assert share(lambda one: (one.travel != one.travel.T).any()) == share(
         lambda one: one.matrix is not None
     )
+    for one in instances:
+        distance = one.replace(travel=None).travel
+        assert ((0.8 * distance <= one.travel) & (one.travel <= 1.5 * distance)).all()
     assert len({instance.budget for instance in instances}) == 300
     assert share(lambda one: one.problem == "OPTWVP") == 1
 
@@ -191,12 +198,21 @@ def test_global_random_states_are_left_alone(family: str) -> None:
 
 
 @BOTH
+def test_defaults(family: str) -> None:
+    """Without arguments: one instance of 50 nodes, with the paper's window 100 and seed 0."""
+    usual = generate(family, nodes=50, window=100, count=1, seed=0, budget=None, vehicles=1)
+    assert generate(family) == usual
+    assert len(usual) == 1
+
+
+@BOTH
 def test_sizes(family: str) -> None:
     """From no instance and no stop up, and for teams."""
     assert generate(family, count=0) == []
     assert [one.stops for one in generate(family, nodes=1, count=2)] == [0, 0]
     assert generate(family, nodes=2, vehicles=4)[0].vehicles == 4
-    assert generate(family, nodes=5, budget=0, window=0)[0].budget == 0
+    for budget in (0, 10**6):
+        assert generate(family, nodes=5, budget=budget, window=budget)[0].budget == budget
 
 
 @BOTH

@@ -253,6 +253,15 @@ def test_kernels_never_see_a_piece_longer_than_the_budget() -> None:
     assert instance.max_stay[1] == 1e300
 
 
+@given(instances())
+def test_kernels_see_arrays_of_one_kind(instance: Instance) -> None:
+    """Whatever was given, the arrays are contiguous and of one type: compiled once for all."""
+    for field, values in zip(instance.arrays._fields, instance.arrays, strict=True):
+        if isinstance(values, np.ndarray):
+            assert values.flags.c_contiguous
+            assert values.dtype == (np.int64 if field == "piece_start" else np.float64)
+
+
 def test_ids() -> None:
     """Names may be anything that can be written, and are kept as they are."""
     names = ["[bold]$x$\n", "\u2603 {0}"]
@@ -323,6 +332,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"reward": [0, 1e308, 1e308]}, "profit: the sum over all stops is not finite"),
     ({"pieces": [[], [], []]}, "pieces: cannot be combined with rate or max_stay"),
+    ({"pieces": [[], [], []], "rate": None}, "pieces: cannot be combined with rate or max_stay"),
+    ({"pieces": [[], [], []], "max_stay": None}, "pieces: cannot be combined with rate or"),
     ({"ids": ["a"]}, "ids: there are 1 for 2 stops"),
     ({"ids": ["a", "a"]}, "id = 'a': two stops have it"),
     ({"ids": ["a", ""]}, "id = '': must be a string that is not empty"),

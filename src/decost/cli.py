@@ -95,6 +95,7 @@ def _solve(
         if is_set:
             raise _InputError(f"--plot {plot}: {file} holds a set; only a single plan can be drawn")
     options = _method_options(method, context.args) | {"seed": seed}
+    _prepare(method)
     if time_limit is not None:
         options["time_limit"] = time_limit
     if is_set:
@@ -225,6 +226,21 @@ def _read(
 
     decimals: Any = int(truncate) if truncate in tuple("0123456789") else truncate
     return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
+
+
+def _prepare(method: str) -> None:
+    """Prepare a method; if that takes long, say why."""
+    from threading import Timer
+
+    from decost.solver import prepare
+
+    note = "decost: compiling for the first time on this machine, about half a minute"
+    timer = Timer(1.5, lambda: typer.echo(note, err=True))
+    timer.start()
+    try:
+        prepare(method)
+    finally:
+        timer.cancel()
 
 
 def _method_options(method: str, words: list[str]) -> dict[str, Any]:

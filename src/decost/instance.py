@@ -179,9 +179,7 @@ class Instance:
         if pieces is None:
             start, rates, lengths = self._one_piece(
                 _column("rate", rate, nodes, 0.0),
-                self.min_stay.copy()
-                if max_stay is None
-                else _column("max_stay", max_stay, nodes, 0.0),
+                self.min_stay if max_stay is None else _column("max_stay", max_stay, nodes, 0.0),
                 max_stay is not None,
             )
         else:
@@ -208,7 +206,6 @@ class Instance:
         rate[0] = max_stay[0] = 0.0
         self._demand("rate", rate, (rate >= 0) & (rate < np.inf), "must be finite, not negative")
         self._demand("rate", rate, (rate == 0) | limited, "needs a max_stay")
-        self._demand("max_stay", max_stay, max_stay < np.inf, "must be finite")
         shortest = self.min_stay
         self._demand("max_stay", max_stay, max_stay >= shortest, "is less than min_stay", shortest)
         length = max_stay - shortest

@@ -80,8 +80,9 @@ def test_equals_the_kernel(family: str) -> None:
     routes = stack(lists)
     assert routes.shape[2] > 8
     profit, stays = batched_stays(pad_instances(instances, dtype=torch.float64), routes)
-    rough, _ = batched_stays(pad_instances(instances), routes)
+    rough, rough_stays = batched_stays(pad_instances(instances), routes)
     assert rough.dtype == torch.float32
+    assert (rough_stays >= 0).all()
     for row, instance in enumerate(instances):
         expected = optimal_stays(instance, lists[row])
         assert expected.feasible
@@ -251,8 +252,9 @@ def test_padded_nodes() -> None:
     batch = pad_instances(instances)
     assert batch.real.tolist() == [[True] * 4, [True, True, False, False]]
     assert batch.budget.tolist() == [10, 4]
-    profit, _ = batched_stays(batch, torch.tensor([[[1, 0], [2, 0]], [[1, 0], [2, 0]]]))
-    assert profit.tolist() == [[12, 9], [1, -np.inf]]
+    profit, stays = batched_stays(batch, torch.tensor([[[1, 0], [2, 0]], [[1, 2], [2, 0]]]))
+    assert profit.tolist() == [[12, 9], [-np.inf, -np.inf]]
+    assert stays.isfinite().all()
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 0), (2, 0, 4), (0, 3, 4)])

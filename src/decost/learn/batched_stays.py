@@ -161,8 +161,8 @@ def _shortest(batch: Batch, nodes: Tensor, at: Tensor) -> tuple[Tensor, Tensor, 
     Returns how long they wait after each stop, how much later they may leave it and still keep
     its own deadline and the next one, and whether they keep all deadlines as they are.
     """
-    travel = nodes[1:] + batch.travel.shape[2] * at[:-1]  # (length + 1, batch, samples)
-    travel = batch.travel.take(travel)  # (length + 1, batch, samples)
+    way = batch.travel.shape[2] * at[:-1] + nodes[1:]  # (length + 1, batch, samples)
+    travel = batch.travel.take(way)  # (length + 1, batch, samples)
     step = batch.min_stay.take(at[:-1]) + travel  # (length + 1, batch, samples)
     start = batch.open.take(at)  # (length + 2, batch, samples)
     for place in range(1, len(start)):
