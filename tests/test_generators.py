@@ -163,6 +163,16 @@ def test_mixed_has_all_that_it_promises() -> None:
     assert share(lambda one: one.problem == "OPTWVP") == 1
 
 
+def test_mixed_digest() -> None:
+    """A fixed digest of rounded values, so that nothing changes unnoticed."""
+    digest = hashlib.sha256()
+    fields = ("xy", "travel", "open", "close", "leave_by", "reward", "min_stay")
+    for instance in generate("mixed", nodes=30, count=20, seed=1):
+        for field in (*fields, "piece_rate", "piece_length"):
+            digest.update(np.round(getattr(instance, field), 9).astype("<f8").tobytes())
+    assert digest.hexdigest()[:16] == "a7d848992ff61685"
+
+
 def test_mixed_window_scales_the_windows() -> None:
     """Half the window, half the width."""
     wide, narrow = (generate("mixed", window=window, count=5, seed=3) for window in (100, 50))
@@ -225,6 +235,7 @@ def test_sizes(family: str) -> None:
         ({"count": -1}, "count = -1: must be from 0 to 10000000"),
         ({"count": 10**8}, "count = 100000000: must be"),
         ({"seed": -1}, "seed = -1: must be from 0"),
+        ({"seed": 2**63}, "seed = 9223372036854775808: must be from 0"),
         ({"seed": "a"}, "seed = 'a': must be a whole number"),
         ({"window": -1}, "window = -1: must be from 0 to 1000000"),
         ({"window": float("nan")}, "window = nan: must be from 0"),

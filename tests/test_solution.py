@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decost import Instance, Route, Solution, Visit, make_solution
-from decost.solution import stay_profit, timed_route
+from decost.solution import stay_profits, timed_route
 from strategies import Planned, instances, planned, profit_by_hand
 
 SQUARE = Instance(
@@ -97,7 +97,9 @@ def test_stay_profit(instance: Instance, stay: float) -> None:
         expected = profit_by_hand(
             instance.reward[stop], instance.min_stay[stop], instance.pieces[stop], stay
         )
-        assert stay_profit(instance, stop, stay) == pytest.approx(expected, rel=1e-6, abs=1e-3)
+        assert stay_profits(instance, [stop], [stay])[0] == pytest.approx(
+            expected, rel=1e-6, abs=1e-3
+        )
 
 
 def test_plans_are_plain_python_numbers() -> None:

@@ -370,6 +370,16 @@ class Instance:
         return times
 
     @cached_property
+    def piece_offset(self) -> FloatArray:
+        """Length of the pieces of the same stop before each piece."""
+        before = np.concatenate(([0.0], np.cumsum(self.piece_length)))
+        offset: FloatArray = before[:-1] - np.repeat(
+            before[self.piece_start[:-1]], np.diff(self.piece_start)
+        )
+        offset.flags.writeable = False
+        return offset
+
+    @cached_property
     def max_stay(self) -> FloatArray:
         """Longest stay at every node."""
         return self.min_stay + self._per_node(self.piece_length)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from decost.instance import FloatArray, Instance
 
 
@@ -58,14 +60,20 @@ class Solution:
         return f"Solution(profit {self.profit:g}, visits {[len(r.visits) for r in self.routes]})"
 
 
-def stay_profit(instance: Instance, stop: int, stay: float) -> float:
-    """Profit of a stay of this length at a stop."""
-    profit, rest = float(instance.reward[stop]), stay - float(instance.min_stay[stop])
-    for piece in range(instance.piece_start[stop], instance.piece_start[stop + 1]):
-        part = min(max(rest, 0.0), float(instance.piece_length[piece]))
-        profit += float(instance.piece_rate[piece]) * part
-        rest -= part
-    return profit
+def stay_profits(
+    instance: Instance, stops: Sequence[int], stays: Sequence[float] | FloatArray
+) -> FloatArray:
+    """Profits of stays of these lengths at these stops."""
+    places = np.asarray(stops, dtype=np.int64)
+    first = instance.piece_start[places]
+    pieces = instance.piece_start[places + 1] - first
+    visit = np.repeat(np.arange(len(places)), pieces)
+    piece = np.arange(len(visit)) + (first - np.cumsum(pieces) + pieces)[visit]
+    rest = (np.asarray(stays) - instance.min_stay[places])[visit] - instance.piece_offset[piece]
+    part = np.minimum(np.maximum(rest, 0.0), instance.piece_length[piece])
+    profits = instance.reward[places]
+    np.add.at(profits, visit, instance.piece_rate[piece] * part)
+    return profits
 
 
 def timed_route(
@@ -87,17 +95,23 @@ def timed_route(
     starts
         Start of each service, if it is not to be the earliest.
     """
-    travel = instance.travel
+    if len(stays) != len(stops):
+        raise ValueError(f"stays: there are {len(stays)} for {len(stops)} stops")
+    if not len(stops):
+        return Route((), 0.0)
+    # Plain numbers are taken out all at once: one by one they would cost more than the rest.
+    order = [0, *stops, instance.end]
+    travel = instance.travel[order[:-1], order[1:]].tolist()
+    opens = instance.open[order[1:-1]].tolist()
+    profits = stay_profits(instance, stops, stays).tolist()
     visits = []
-    place, time = 0, 0.0
-    for position, (stop, stay) in enumerate(zip(stops, stays, strict=True)):
-        arrive = time + float(travel[place, stop])
-        start = max(arrive, float(instance.open[stop])) if starts is None else starts[position]
-        place, time = stop, start + float(stay)
-        profit = stay_profit(instance, stop, float(stay))
-        visits.append(Visit(stop, arrive, start, float(stay), time, profit))
-    finish = time + float(travel[place, instance.end]) if visits else 0.0
-    return Route(tuple(visits), finish)
+    time = 0.0
+    for position, (stop, stay) in enumerate(zip(stops, map(float, stays), strict=True)):
+        arrive = time + travel[position]
+        start = max(arrive, opens[position]) if starts is None else starts[position]
+        time = start + stay
+        visits.append(Visit(stop, arrive, start, stay, time, profits[position]))
+    return Route(tuple(visits), time + travel[-1])
 
 
 def make_solution(

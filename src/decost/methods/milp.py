@@ -67,7 +67,8 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     MethodError
         If the program is too large, or Gurobi is asked for and cannot be used.
     """
-    begin = time.perf_counter()
+    limit = math.inf if options.time_limit is None else options.time_limit
+    deadline = time.perf_counter() + limit
     solver = partial(_gurobi, _import_gurobi()) if options.solver == "gurobi" else _highs
     plan = greedy(instance, options).solution
     network = _reduce(instance)
@@ -77,11 +78,10 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     if len(network.tail) > MAX_ARCS:
         raise _error(f"arcs = {len(network.tail)}: method 'milp' takes at most {MAX_ARCS}")
     answer = _Answer(None, math.inf, False)
-    program = _write(instance, network, ceiling)
-    limit = math.inf if options.time_limit is None else options.time_limit
-    left = limit - (time.perf_counter() - begin)
-    if left > 0:
-        answer = solver(program, _hint(network, plan), left, options)
+    if time.perf_counter() < deadline:
+        program = _write(instance, network, ceiling)
+        hint = _hint(network, plan)
+        answer = solver(program, hint, max(0.0, deadline - time.perf_counter()), options)
     if answer.values is not None:
         found = _read(instance, network, answer.values)
         if found.profit > plan.profit and not check(instance, found):
@@ -101,12 +101,8 @@ class _Network(NamedTuple):
     ----------
     stops
         Numbers of the places in the instance, the depot's left out.
-    min_stay
-        Shortest stay of every place; so with the next two.
-    earliest, latest
-        Bounds on the start of service.
-    depart
-        Latest end of service.
+    min_stay, earliest, latest, depart
+        For every stop the shortest stay, bounds on the start of service, and its latest end.
     tail, head, travel
         The arcs, by tail and then by head, with their travel times.
     arc_arrive, arc_depart
@@ -353,8 +349,8 @@ def _write(instance: Instance, network: _Network, ceiling: float) -> _Program:
     )
 
     profit = np.zeros(order[-1] + 1)
-    profit[visit] = instance.reward[network.stops] * (PROFIT_UNITS / ceiling)
-    profit[piece] = network.piece_profit * (PROFIT_UNITS / ceiling)
+    profit[visit] = instance.reward[network.stops] / ceiling * PROFIT_UNITS
+    profit[piece] = network.piece_profit / ceiling * PROFIT_UNITS
     most = np.ones(len(profit))
     most[start], most[leave], most[order] = latest, depart, max(size - 1, 0.0)
     entries = [np.concatenate(part) for part in zip(*rows.entries, strict=True)]
@@ -527,9 +523,9 @@ def _gurobi(
 
 
 def _run(solve: Callable[[], object], stop: Callable[[], object]) -> None:
-    """Solve in a thread of its own, so that Ctrl-C can stop it.
+    """Solve in a new thread, so that Ctrl-C stops the solver and not the program.
 
-    HiGHS also ties the number of threads to the thread that it is first called from.
+    HiGHS also needs one for another number of threads than it had before.
     """
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(solve)
