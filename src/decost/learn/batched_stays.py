@@ -145,8 +145,7 @@ def batched_stays(batch: Batch, routes: Tensor) -> tuple[Tensor, Tensor]:
     length = length.take(piece)  # (length * piece, batch, samples)
     rank = _ranks(rate)  # (length * piece, batch, samples)
     total = pad(_walk(wait, room, rank, length), (0, 0, 0, 0, 1, 0))  # (1 + rank, batch, samples)
-    used = total.diff(dim=0).clamp_(min=0.0)  # (rank, batch, samples)
-    used = used.gather(0, rank.long())  # (length * piece, batch, samples)
+    used = total.diff(dim=0).gather(0, rank.long())  # (length * piece, batch, samples)
 
     profit = batch.reward.take(at).sum(0) + (rate * used).sum(0)  # (batch, samples)
     profit = profit.where(feasible, -torch.inf)  # (batch, samples)
