@@ -269,9 +269,10 @@ def test_set_as_json(call: Call, many: Path, tmp_path: Path) -> None:
 
 
 def test_set_in_a_pipe(many: Path) -> None:
-    """If the reader of the output leaves, so does the program, in silence."""
+    """If the reader of the output leaves, so does the program, in silence, with what it has."""
     decost.write(decost.generate("paper", nodes=12, count=3000), many)
-    process = start("solve", many, "--method", "greedy", "--json")
+    plans = many.with_name("plans.jsonl")
+    process = start("solve", many, "--method", "greedy", "--json", "--out", plans)
     assert process.stdout is not None
     assert process.stderr is not None
     assert json.loads(process.stdout.readline())["index"] == 0
@@ -279,6 +280,9 @@ def test_set_in_a_pipe(many: Path) -> None:
     assert process.wait(timeout=60) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
+    indices = [json.loads(line)["index"] for line in plans.read_text().splitlines()]
+    assert indices == list(range(len(indices)))
+    assert 0 < len(indices) < 3000
 
 
 SLOW = """
@@ -316,6 +320,39 @@ def test_interrupted_set(tmp_path: Path) -> None:
     assert (process.returncode, out, err) == (130, "", "decost: interrupted\n")
     assert plans.read_text() == "".join(lines)
     assert {path.name for path in tmp_path.iterdir()} == {"set.jsonl", "plans.jsonl"}
+
+
+def test_interrupted_instance(tmp_path: Path) -> None:
+    """Ctrl-C ends a single run as well, and the old plan is left as it was."""
+    source, plan = tmp_path / "one.json", tmp_path / "plan.json"
+    decost.write(Instance(budget=1, xy=[[0, 0]], name="slow"), source)
+    plan.write_text("old")
+    code = SLOW.replace("time.sleep", "print('begin', flush=True) or time.sleep")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "solve", source, "--method", "slow", "--out", plan],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begin\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, "", "decost: interrupted\n")
+    assert plan.read_text() == "old"
+
+
+def test_progress_on_a_terminal(many: Path) -> None:
+    """If stderr is a terminal it shows a bar that reaches the end; stdout is not touched."""
+    reader, terminal = os.openpty()
+    process = start("solve", many, "--method", "greedy", "--json", stderr=terminal)
+    out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    shown = os.read(reader, 10**6).decode()
+    os.close(reader)
+    assert process.returncode == 0
+    assert [json.loads(line)["index"] for line in out.splitlines()] == list(range(5))
+    assert "5/5" in shown
 
 
 def test_failing_set_keeps_the_old_plans(
@@ -790,6 +827,22 @@ def test_output_to_a_pipe(trip: Path) -> None:
     out, err = process.communicate(trip.read_text(), timeout=60)
     assert (process.returncode, err) == (0, "")
     assert list(json.loads(out)) == KEYS
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_terminals_without_all_letters(tmp_path: Path, encoding: str) -> None:
+    """What cannot be shown is replaced; the plan is printed all the same."""
+    path = tmp_path / "caf\u00e9.json"
+    stops = [{"id": "\u2603 caf\u00e9", "x": 0, "y": 0, "reward": 1}]
+    path.write_text(json.dumps(document(stops=stops)))
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    process = start(
+        "solve", path, "--method", "greedy", env=environment, encoding=encoding, text=None
+    )
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    expected = "\u2603 caf\u00e9".encode(encoding, errors="replace").decode(encoding)
+    assert any(line.strip(" |").startswith(f"{expected} ") for line in out.splitlines())
 
 
 def test_large_numbers_are_printed(call: Call, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_separate_end() -> None:
 @pytest.mark.parametrize(("routes", "stays"), [([[1]], []), ([[1]], [[]]), ([[1]], [[1, 2]])])
 def test_stays_must_match_the_stops(routes: list[list[int]], stays: list[list[float]]) -> None:
     """A stay too few or too many is a mistake, not to be guessed about."""
-    with pytest.raises(ValueError, match="zip|there are"):
+    with pytest.raises(ValueError, match=r"zip|there are"):
         make_solution(SQUARE, routes, stays)
 
 

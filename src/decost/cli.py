@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -304,14 +305,14 @@ def _json_lines(out: Path | None) -> Iterator[Callable[[str], object]]:
     if out is None:
         yield lambda line: None
         return
-    interrupted = False
+    interrupt: BaseException | None = None
     with replacing(out) as temporary, temporary.open("w", encoding="utf-8") as file:
         try:
             yield lambda line: file.write(line + "\n")
-        except KeyboardInterrupt:
-            interrupted = True
-    if interrupted:
-        raise KeyboardInterrupt
+        except (KeyboardInterrupt, BrokenPipeError) as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
 
 
 @contextmanager
@@ -426,6 +427,8 @@ def main() -> NoReturn:
     """Run the command line; bad input ends in exit 2 and one line on stderr."""
     if sys.stdout is None:  # closed by the caller
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):  # a name that a terminal lacks letters for
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
