@@ -23,6 +23,13 @@ def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test register methods of its own, and forget them after it."""
+    monkeypatch.setattr("decost.solver._METHODS", dict(decost.solver._METHODS))
+    monkeypatch.setattr("decost.solver._PREPARED", set(decost.solver._PREPARED))
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """Folder with the public benchmark files, which lies beside the project."""

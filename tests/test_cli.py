@@ -101,7 +101,7 @@ def trip(tmp_path: Path) -> Path:
 def many(tmp_path: Path) -> Path:
     """Write a set of five instances."""
     path = tmp_path / "set.npz"
-    decost.write(decost.generate("mixed", nodes=12, count=5, seed=8), path)
+    decost.write(decost.generate("mixed", nodes=7, count=5, seed=8), path)
     return path
 
 
@@ -356,10 +356,9 @@ def test_progress_on_a_terminal(many: Path) -> None:
 
 
 def test_failing_set_keeps_the_old_plans(
-    call: Call, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, many: Path, tmp_path: Path, registry: None
 ) -> None:
     """If a method gives up on an instance, the old file is left as it was."""
-    monkeypatch.setattr("decost.solver._METHODS", dict(decost.solver._METHODS))
 
     def fail(instance: Instance, options: Options) -> Result:
         raise decost.MethodError("budget = 3.5: too large")
@@ -683,9 +682,8 @@ def test_teams(method: str, call: Call, trip: Path) -> None:
 
 
 @pytest.fixture
-def options(monkeypatch: pytest.MonkeyPatch) -> list[Options]:
+def options(registry: None) -> list[Options]:
     """Register a method with options of its own, and note which it gets."""
-    monkeypatch.setattr("decost.solver._METHODS", dict(decost.solver._METHODS))
     seen: list[Options] = []
 
     class OwnOptions(Options):

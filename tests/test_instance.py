@@ -54,7 +54,7 @@ def test_nothing_can_be_set() -> None:
 
 
 ARRAYS = ("xy", "matrix", "open", "close", "leave_by", "reward", "min_stay", "travel", "max_stay")
-ARRAYS += ("full_profit", "piece_start", "piece_rate", "piece_length")
+ARRAYS += ("full_profit", "piece_start", "piece_rate", "piece_length", "piece_offset")
 
 
 @pytest.mark.parametrize("field", ARRAYS)
@@ -244,6 +244,14 @@ def test_stays_count_from_the_minimum() -> None:
     assert instance.full_profit[1] == 7 + 2 * 2
     fixed = Instance(budget=9, xy=np.zeros((2, 2)), min_stay=[0, 4], reward=[0, 7])
     assert (fixed.max_stay[1], fixed.full_profit[1]) == (4, 7)
+
+
+def test_offsets_of_pieces() -> None:
+    """How long the pieces before each are together, at the same stop; a long stay spoils none."""
+    pieces = [[], [[9, 1e300]], [[3, 1], [2, 2], [1, 5]], [], [[5, 0.25], [4, 4]]]
+    instance = Instance(budget=9, travel=np.zeros((5, 5)), pieces=pieces)
+    assert instance.piece_offset.tolist() == [0, 0, 1, 3, 0, 0.25]
+    assert two_stops(max_stay=[0, 0, 0]).piece_offset.tolist() == []
 
 
 def test_kernels_never_see_a_piece_longer_than_the_budget() -> None:

@@ -102,6 +102,14 @@ def test_stay_profit(instance: Instance, stay: float) -> None:
         )
 
 
+def test_stay_beside_an_endless_one() -> None:
+    """The profit of a stay does not depend on how long one may stay elsewhere."""
+    pieces = [[], [[9, 1e300]], [[3, 1], [2, 2]]]
+    instance = Instance(budget=9, travel=np.zeros((3, 3)), pieces=pieces)
+    (route,) = make_solution(instance, [[2, 1]], [[1.5, 1]]).routes
+    assert [visit.profit for visit in route.visits] == [3 + 1, 9]
+
+
 def test_plans_are_plain_python_numbers() -> None:
     """Arrays may be given as stays, and what comes out can be written as JSON."""
     route = timed_route(SQUARE, [1], np.array([2.0]))

@@ -41,9 +41,8 @@ def brute_force(instance: Instance) -> float:
 
 
 @pytest.fixture
-def own(monkeypatch: pytest.MonkeyPatch) -> list[Instance]:
+def own(registry: None) -> list[Instance]:
     """Register the method `own`, which returns empty plans and notes what it is called with."""
-    monkeypatch.setattr("decost.solver._METHODS", dict(decost.solver._METHODS))
     seen: list[Instance] = []
 
     class OwnOptions(Options):
@@ -180,7 +179,7 @@ def test_teams(method: str) -> None:
 
 def test_set_equals_one_by_one(method: str) -> None:
     """A set gives the results of the single instances, in their order, however many threads."""
-    instances = small("mixed", 7)
+    instances = small("mixed", 5, nodes=6)
     alone = [decost.solve(instance, method, seed=3, **QUICK) for instance in instances]
     for threads in (None, 1, 3):
         results = decost.solve_many(instances, method, seed=3, threads=threads, **QUICK)
@@ -234,7 +233,8 @@ def test_unknown_method() -> None:
 def test_default_method() -> None:
     """Without a name the default method is taken."""
     (instance,) = small("paper", 1)
-    assert decost.solve(instance).method == DEFAULT_METHOD
+    result = decost.solve(instance)
+    assert (result.method, result.seed) == (DEFAULT_METHOD, 0)
     assert decost.solve_many([instance])[0].method == DEFAULT_METHOD
     assert DEFAULT_METHOD in [method.name for method in decost.list_methods()]
 
@@ -267,6 +267,25 @@ def test_own_method(own: list[Instance]) -> None:
         decost.solve(instance.replace(vehicles=2), "own")
 
 
+def test_warm_up(registry: None) -> None:
+    """What a method needs is prepared once, before it is called, and not part of its time."""
+    calls: list[str] = []
+
+    def warm_up() -> None:
+        time.sleep(0.2)
+        calls.append("warm up")
+
+    def function(instance: Instance, options: Options) -> Result:
+        calls.append("solve")
+        return Result(instance, decost.make_solution(instance, [], []), "feasible")
+
+    decost.register(Method("cold", "Needs preparation.", function, warm_up=warm_up))
+    instances = small("paper", 5)
+    assert decost.solve(instances[0], "cold").runtime < 0.2
+    decost.solve_many(instances, "cold", threads=3)
+    assert calls == ["warm up"] + ["solve"] * 6
+
+
 @pytest.mark.parametrize("name", ["own", "greedy"])
 def test_names_are_taken_once(own: list[Instance], name: str) -> None:
     """No method can take the place of another."""
@@ -293,8 +312,8 @@ def test_results_come_as_they_are_ready(own: list[Instance]) -> None:
     assert len(own) == soon < 150
 
 
-def test_threads(own: list[Instance]) -> None:
-    """As many instances as asked for are solved at a time."""
+def test_threads(own: list[Instance], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many instances as asked for are solved at a time, one a core if not asked."""
     waiting = threading.Barrier(3, timeout=20)
 
     def function(instance: Instance, options: Options) -> Result:
@@ -303,6 +322,8 @@ def test_threads(own: list[Instance]) -> None:
 
     decost.register(Method("together", "Wait for two others.", function))
     assert len(decost.solve_many(small("paper", 3), "together", threads=3)) == 3
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert len(decost.solve_many(small("paper", 3), "together")) == 3
     for threads in (0, -1):
         with pytest.raises(MethodError, match=f"threads = {threads}: must be at least 1"):
             decost.solve_many(small("paper", 1), "own", threads=threads)

@@ -112,6 +112,9 @@ class _SolutionFile(_Schema):
 
 _File = TypeVar("_File", bound=_Schema)
 
+# Fields of a stop that are left out of a file when they are at their default.
+_NODE_FIELDS = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
+
 
 def read(
     path: str | Path,
@@ -428,12 +431,11 @@ def _instance_dict(instance: Instance) -> dict[str, Any]:
     if instance.separate_end:
         data["end"] = place(instance.end)
     pieces = instance.pieces
-    defaults = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
     data["stops"] = []
     for stop in range(1, instance.nodes):
         row: dict[str, Any] = {} if instance.ids is None else {"id": instance.ids[stop - 1]}
         row |= place(stop)
-        for field, default in defaults.items():
+        for field, default in _NODE_FIELDS.items():
             value = getattr(instance, field)[stop]
             if value != default:
                 row[field] = _plain(value)
@@ -579,7 +581,6 @@ def _truncated(xy: FloatArray, decimals: int) -> FloatArray:
     return np.asarray(np.floor(np.hypot(x[:, None] - x, y[:, None] - y) * scale + 1e-9) / scale)
 
 
-_NODE_FIELDS = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
 _SET_FIELDS = {"speed": 1.0, "vehicles": 1, "separate_end": False}
 
 

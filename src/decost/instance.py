@@ -372,10 +372,12 @@ class Instance:
     @cached_property
     def piece_offset(self) -> FloatArray:
         """Length of the pieces of the same stop before each piece."""
-        before = np.concatenate(([0.0], np.cumsum(self.piece_length)))
-        offset: FloatArray = before[:-1] - np.repeat(
-            before[self.piece_start[:-1]], np.diff(self.piece_start)
-        )
+        offset = np.zeros(len(self.piece_length))
+        number = np.diff(self.piece_start)
+        # Stop by stop: in one sum over all, a long stay would swallow the digits of the others.
+        for k in range(1, int(number.max())):
+            here = self.piece_start[:-1][number > k] + k
+            offset[here] = offset[here - 1] + self.piece_length[here - 1]
         offset.flags.writeable = False
         return offset
 

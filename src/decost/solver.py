@@ -108,10 +108,8 @@ def solve(
     MethodError
         If there is no such method or option, or the method cannot solve this instance.
     """
-    chosen = get_method(method)
-    return _run(
-        chosen, _options(chosen, options | {"time_limit": time_limit, "seed": seed}), instance
-    )
+    settings = _options(get_method(method), options | {"time_limit": time_limit, "seed": seed})
+    return _run(prepare(method), settings, instance)
 
 
 def solve_many(
@@ -149,11 +147,11 @@ def solve_each(
     **options: Any,
 ) -> Iterator[Result]:
     """Like `solve_many`, but hand the results out as they come, in order."""
-    chosen = prepare(method)
-    settings = _options(chosen, options)
+    settings = _options(get_method(method), options)
     workers = threads if threads is not None else os.cpu_count() or 1
     if workers < 1:
         raise MethodError(f"threads = {workers}: must be at least 1")
+    chosen = prepare(method)
     # Short tasks are bundled, or handing them over would cost more than solving them.
     bundle = max(1, min(32, len(instances) // (8 * workers)))
     bundles = [instances[k : k + bundle] for k in range(0, len(instances), bundle)]

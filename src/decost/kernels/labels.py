@@ -14,7 +14,7 @@ import numpy as np
 
 from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
-from decost.kernels.profile import insert, jit, window
+from decost.kernels.profile import inlined, insert, jit, window
 from decost.kernels.reduction import Core, reduce_instance
 
 LABELS, PIECES, QUEUED, BEST, EXTENDED = 0, 1, 2, 3, 4
@@ -101,7 +101,7 @@ def plant(store: Store, node: int, time: float, value: float, pieces: int, best:
     store.counter[PIECES] = pieces
     store.counter[BEST] = -1
     store.best[0] = best
-    push(store, np.inf, 0)
+    push(store.heap_key, store.heap_label, store.counter, np.inf, 0)
 
 
 def grow(store: Store) -> Store:
@@ -133,43 +133,45 @@ def route_of(core: Core, store: Store, label: int) -> IntArray:
 
 
 @jit
-def push(store: Store, key: float, label: int) -> None:
+def push(
+    heap_key: FloatArray, heap_label: IntArray, counter: IntArray, key: float, label: int
+) -> None:
     """Put a label into the queue."""
-    k = store.counter[QUEUED]
-    store.counter[QUEUED] += 1
+    k = counter[QUEUED]
+    counter[QUEUED] += 1
     while k > 0:
         up = (k - 1) >> 1
-        if store.heap_key[up] >= key:
+        if heap_key[up] >= key:
             break
-        store.heap_key[k] = store.heap_key[up]
-        store.heap_label[k] = store.heap_label[up]
+        heap_key[k] = heap_key[up]
+        heap_label[k] = heap_label[up]
         k = up
-    store.heap_key[k] = key
-    store.heap_label[k] = label
+    heap_key[k] = key
+    heap_label[k] = label
 
 
 @jit
-def pop(store: Store) -> int:
+def pop(heap_key: FloatArray, heap_label: IntArray, counter: IntArray) -> int:
     """Take the label with the largest key from the queue."""
-    label = int(store.heap_label[0])
-    store.counter[QUEUED] -= 1
-    size = store.counter[QUEUED]
-    key = store.heap_key[size]
-    moved = store.heap_label[size]
+    label = int(heap_label[0])
+    counter[QUEUED] -= 1
+    size = counter[QUEUED]
+    key = heap_key[size]
+    moved = heap_label[size]
     k = 0
     while True:
         child = 2 * k + 1
         if child >= size:
             break
-        if child + 1 < size and store.heap_key[child + 1] > store.heap_key[child]:
+        if child + 1 < size and heap_key[child + 1] > heap_key[child]:
             child += 1
-        if store.heap_key[child] <= key:
+        if heap_key[child] <= key:
             break
-        store.heap_key[k] = store.heap_key[child]
-        store.heap_label[k] = store.heap_label[child]
+        heap_key[k] = heap_key[child]
+        heap_label[k] = heap_label[child]
         k = child
-    store.heap_key[k] = key
-    store.heap_label[k] = moved
+    heap_key[k] = key
+    heap_label[k] = moved
     return label
 
 
@@ -244,6 +246,7 @@ def loss(
     other: int,
     deadline: FloatArray,
     worth: FloatArray,
+    node: int,
     leave: float,
     limit: float,
 ) -> float:
@@ -257,15 +260,36 @@ def loss(
         while extra != 0:
             k = (w << 6) + lowest_bit(extra)
             extra &= extra - 1
-            if leave <= deadline[k]:
+            if leave <= deadline[node, k]:
                 lost += worth[k]
                 if lost > limit:
                     return float(lost)
     return float(lost)
 
 
-@jit
-def settle(core: Core, store: Store, new: int, loose: bool, tiny: float) -> bool:
+@inlined
+def settle(
+    time: FloatArray,
+    value: FloatArray,
+    most: FloatArray,
+    visited: IntArray,
+    first: IntArray,
+    count: IntArray,
+    rate: FloatArray,
+    length: FloatArray,
+    dead: IntArray,
+    following: IntArray,
+    leading: IntArray,
+    deadline: FloatArray,
+    worth: FloatArray,
+    stay: float,
+    early: float,
+    late: float,
+    node: int,
+    new: int,
+    loose: bool,
+    tiny: float,
+) -> bool:
     """Enter a label in its list unless it is dominated; remove those that it dominates.
 
     One label dominates another of the same stop if it starts no later and earns no less at any
@@ -273,18 +297,11 @@ def settle(core: Core, store: Store, new: int, loose: bool, tiny: float) -> bool
     whatever the other goes on to do, the one can do too, leaving those out. `loose` ignores
     such stops, which is no longer exact.
     """
-    time, value, most, visited = store.time, store.value, store.most, store.visited
-    first, count = store.piece_first, store.piece_count
-    rate, length, following, leading = store.rate, store.length, store.following, store.leading
-    node = store.node[new]
-    deadline = core.deadline[node]
-    worth = core.worth
-    stay = core.min_stay[node]
     classes = leading.shape[1]
-    width = core.late[node] - core.early[node]
+    width = late - early
     mine = 0
     if width > 0.0:
-        mine = int(classes * (time[new] - core.early[node]) / width)
+        mine = int(classes * (time[new] - early) / width)
         mine = max(0, min(classes - 1, mine))
     before = -1
     for c in range(mine + 1):
@@ -295,7 +312,8 @@ def settle(core: Core, store: Store, new: int, loose: bool, tiny: float) -> bool
                 spare = most[label] - most[new] + tiny
                 lost = 0.0
                 if not loose:
-                    lost = loss(visited, label, new, deadline, worth, time[new] + stay, spare)
+                    leave = time[new] + stay
+                    lost = loss(visited, label, new, deadline, worth, node, leave, spare)
                 if lost <= spare and earns_no_less(
                     time, value, first, count, rate, length, label, new, lost - tiny
                 ):
@@ -318,12 +336,14 @@ def settle(core: Core, store: Store, new: int, loose: bool, tiny: float) -> bool
             if time[new] <= time[label] and spare >= 0.0:
                 lost = 0.0
                 if not loose:
-                    lost = loss(visited, new, label, deadline, worth, time[label] + stay, spare)
+                    lost = loss(
+                        visited, new, label, deadline, worth, node, time[label] + stay, spare
+                    )
                 dominated = lost <= spare and earns_no_less(
                     time, value, first, count, rate, length, new, label, lost - tiny
                 )
             if dominated:
-                store.dead[label] = 1
+                dead[label] = 1
                 if before < 0:
                     leading[node, c] = after
                 else:
@@ -401,7 +421,7 @@ def promise_anew(core: Core, bounds: Bounds, store: Store) -> None:
         if store.dead[label] == 0:
             if store.node[label] < len(core.stop):
                 key = min(key, upper_bound(core, bounds, store, label))
-            push(store, key, label)
+            push(store.heap_key, store.heap_label, store.counter, key, label)
 
 
 @jit
@@ -414,8 +434,26 @@ def extend_labels(
     more than the best plan so far (by `grain`, of which all profits are multiples); without,
     the earliest comes first.
     """
+    # Fields are taken out once: counting references to them in the loop would cost more than
+    # the work there.
+    travel, home, early, late = core.travel, core.home, core.early, core.late
+    leave_by, reward, min_stay = core.leave_by, core.reward, core.min_stay
+    piece_start, piece_rate, piece_length = core.piece_start, core.piece_rate, core.piece_length
+    next_start, next_stop = core.next_start, core.next_stop
+    deadline, worth, budget, slack = core.deadline, core.worth, core.budget, core.slack
+    label_node, label_parent, label_dead = store.node, store.parent, store.dead
+    label_time, label_value, label_most = store.time, store.value, store.most
+    label_first, label_pieces, label_visited = store.piece_first, store.piece_count, store.visited
+    label_rate, label_length = store.rate, store.length
+    following, leading, heap_key, heap_label = (
+        store.following,
+        store.leading,
+        store.heap_key,
+        store.heap_label,
+    )
+    counter, best = store.counter, store.best
     count = len(core.stop)
-    most_pieces = len(core.piece_rate) + 1
+    most_pieces = len(piece_rate) + 1
     rate = np.empty(most_pieces)
     length = np.empty(most_pieces)
     new_rate = np.empty(most_pieces)
@@ -424,82 +462,103 @@ def extend_labels(
     bounded = len(bounds.best) > 0
     progress = max(tiny, grain * (1 - 1e-6))
     while work > 0:
-        if store.counter[QUEUED] == 0 or (bounded and store.heap_key[0] < store.best[0] + progress):
+        if counter[QUEUED] == 0 or (bounded and heap_key[0] < best[0] + progress):
             return DONE
-        if store.counter[LABELS] + count > len(store.node) or store.counter[
-            PIECES
-        ] + count * most_pieces > len(store.rate):
+        if counter[LABELS] + count > len(label_node) or counter[PIECES] + count * most_pieces > len(
+            label_rate
+        ):
             return FULL
-        label = pop(store)
-        if store.dead[label] == 1:
+        label = pop(heap_key, heap_label, counter)
+        if label_dead[label] == 1:
             continue
-        store.counter[EXTENDED] += 1
+        counter[EXTENDED] += 1
         work -= 1
-        node = store.node[label]
-        time = store.time[label]
-        value = store.value[label]
-        pieces = store.piece_count[label]
-        first = store.piece_first[label]
+        node = label_node[label]
+        time = label_time[label]
+        value = label_value[label]
+        pieces = label_pieces[label]
+        first = label_first[label]
         for k in range(pieces):
-            rate[k] = store.rate[first + k]
-            length[k] = store.length[first + k]
+            rate[k] = label_rate[first + k]
+            length[k] = label_length[first + k]
         room = np.inf
         if node < count:
-            time += core.min_stay[node]
-            value += core.reward[node]
-            for piece in range(core.piece_start[node], core.piece_start[node + 1]):
-                insert(rate, length, 0, pieces, core.piece_rate[piece], core.piece_length[piece])
+            time += min_stay[node]
+            value += reward[node]
+            for piece in range(piece_start[node], piece_start[node + 1]):
+                insert(rate, length, 0, pieces, piece_rate[piece], piece_length[piece])
                 pieces += 1
-            room = core.leave_by[node] - time
-            limit = core.budget - time - core.home[node]
-            if limit >= -core.slack:
+            room = leave_by[node] - time
+            limit = budget - time - home[node]
+            if limit >= -slack:
                 _, _, kept = window(
                     rate, length, pieces, 0.0, min(limit, room), new_rate, new_length
                 )
-                if value + kept > store.best[0]:
-                    store.best[0] = value + kept
-                    store.counter[BEST] = label
-        for arc in range(core.next_start[node], core.next_start[node + 1]):
-            stop = core.next_stop[arc]
-            if (store.visited[label, stop >> 6] >> (stop & 63)) & 1:
+                if value + kept > best[0]:
+                    best[0] = value + kept
+                    counter[BEST] = label
+        for arc in range(next_start[node], next_start[node + 1]):
+            stop = next_stop[arc]
+            if (label_visited[label, stop >> 6] >> (stop & 63)) & 1:
                 continue
-            start = time + core.travel[node, stop]
-            if start > core.late[stop] + core.slack:
+            start = time + travel[node, stop]
+            if start > late[stop] + slack:
                 continue
-            wait = max(0.0, core.early[stop] - start)
+            wait = max(0.0, early[stop] - start)
             start += wait
-            new = store.counter[LABELS]
-            first = store.counter[PIECES]
+            new = counter[LABELS]
+            first = counter[PIECES]
             spent, new_pieces, kept = window(
                 rate,
                 length,
                 pieces,
                 min(wait, room),
-                min(room - wait, core.late[stop] - start),
-                store.rate[first:],
-                store.length[first:],
+                min(room - wait, late[stop] - start),
+                label_rate[first:],
+                label_length[first:],
             )
             work -= 1
-            store.node[new] = stop
-            store.parent[new] = label
-            store.time[new] = start
-            store.value[new] = value + spent
-            store.most[new] = value + spent + kept
-            store.dead[new] = 0
-            for w in range(store.visited.shape[1]):
-                store.visited[new, w] = store.visited[label, w]
-            store.visited[new, stop >> 6] |= np.int64(1) << (stop & 63)
-            store.piece_first[new] = first
-            store.piece_count[new] = new_pieces
+            label_node[new] = stop
+            label_parent[new] = label
+            label_time[new] = start
+            label_value[new] = value + spent
+            label_most[new] = value + spent + kept
+            label_dead[new] = 0
+            for w in range(label_visited.shape[1]):
+                label_visited[new, w] = label_visited[label, w]
+            label_visited[new, stop >> 6] |= np.int64(1) << (stop & 63)
+            label_first[new] = first
+            label_pieces[new] = new_pieces
             key = -start
             if bounded:
                 key = upper_bound(core, bounds, store, new)
-                if key < store.best[0] + progress:
+                if key < best[0] + progress:
                     continue
-            if settle(core, store, new, loose, tiny):
-                store.counter[LABELS] += 1
-                store.counter[PIECES] += new_pieces
-                push(store, key, new)
+            if settle(
+                label_time,
+                label_value,
+                label_most,
+                label_visited,
+                label_first,
+                label_pieces,
+                label_rate,
+                label_length,
+                label_dead,
+                following,
+                leading,
+                deadline,
+                worth,
+                min_stay[stop],
+                early[stop],
+                late[stop],
+                stop,
+                new,
+                loose,
+                tiny,
+            ):
+                counter[LABELS] += 1
+                counter[PIECES] += new_pieces
+                push(heap_key, heap_label, counter, key, new)
     return MORE
 
 

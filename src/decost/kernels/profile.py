@@ -16,7 +16,10 @@ import numba
 
 from decost.instance import FloatArray
 
-jit = numba.njit(cache=True, nogil=True)
+jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+# For a function with one caller that hands on many arrays, which are costly to pass.
+inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 
 @jit
