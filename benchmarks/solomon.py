@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--known", type=Path)
     parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     known: dict[str, tuple[float, str]] = {}
     if given.known:
         with given.known.open() as file:

@@ -14,7 +14,7 @@ import numpy as np
 
 from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
-from decost.kernels.profile import inlined, insert, jit, window
+from decost.kernels.profile import earns_no_less, inlined, insert, jit, prefix, window
 from decost.kernels.reduction import Core, reduce_instance
 
 LABELS, PIECES, QUEUED, BEST, EXTENDED = 0, 1, 2, 3, 4
@@ -195,48 +195,6 @@ def lowest_bit(word: int) -> int:
         index += 2
         word >>= 2
     return index + 1 - (word & 1)
-
-
-@jit
-def earns_no_less(
-    time: FloatArray,
-    value: FloatArray,
-    piece_first: IntArray,
-    piece_count: IntArray,
-    rate: FloatArray,
-    length: FloatArray,
-    one: int,
-    other: int,
-    handicap: float,
-) -> bool:
-    """Whether one label, less a handicap, has no less profit than the other at any time.
-
-    By concavity it is enough to compare at the breakpoints of the other.
-    """
-    own = value[one] - handicap
-    at = piece_first[one]
-    end = at + piece_count[one]
-    rest = 0.0 if at == end else length[at]
-    theirs = value[other]
-    step = time[other] - time[one]
-    first = piece_first[other]
-    pieces = piece_count[other]
-    for k in range(pieces + 1):
-        while step > 0.0 and at < end:
-            part = min(step, rest)
-            own += rate[at] * part
-            step -= part
-            rest -= part
-            if rest <= 0.0:
-                at += 1
-                if at < end:
-                    rest = length[at]
-        if own < theirs:
-            return False
-        if k < pieces:
-            step = length[first + k]
-            theirs += rate[first + k] * step
-    return True
 
 
 @jit
@@ -581,41 +539,6 @@ def solve_small(
 
 
 @jit
-def follow(
-    arrays: Arrays, route: IntArray, rate: FloatArray, length: FloatArray
-) -> tuple[float, float, int, float]:
-    """Time-profit function on leaving the last stop of a route, its pieces in `rate`, `length`.
-
-    Returns the earliest time (infinite if a deadline is broken), the profit by then, the number
-    of pieces, and by how much the departure can be put off.
-    """
-    time = 0.0
-    value = 0.0
-    pieces = 0
-    room = np.inf
-    place = 0
-    for stop in route:
-        time += arrays.travel[place, stop]
-        wait = max(0.0, arrays.open[stop] - time)
-        time += wait
-        late = min(arrays.close[stop], arrays.leave_by[stop] - arrays.min_stay[stop])
-        if time > late + arrays.slack:
-            return np.inf, 0.0, 0, 0.0
-        spent, pieces, _ = window(
-            rate, length, pieces, min(wait, room), min(room - wait, late - time), rate, length
-        )
-        value += spent + arrays.reward[stop]
-        time += arrays.min_stay[stop]
-        for k in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
-            if arrays.piece_rate[k] > 0.0:
-                insert(rate, length, 0, pieces, arrays.piece_rate[k], arrays.piece_length[k])
-                pieces += 1
-        room = arrays.leave_by[stop] - time
-        place = stop
-    return time, value, pieces, room
-
-
-@jit
 def values_after(
     arrays: Arrays, euclidean: bool, route: IntArray, capacity: int, values: FloatArray
 ) -> bool:
@@ -629,7 +552,7 @@ def values_after(
     core = reduce_instance(arrays, euclidean)
     rate = np.empty(len(arrays.piece_rate) + 1)
     length = np.empty(len(arrays.piece_rate) + 1)
-    time, value, pieces, room = follow(arrays, route, rate, length)
+    time, value, pieces, room = prefix(arrays, route, rate, length)
     if time == np.inf:
         return True
     store = make_store(core, capacity, 8)

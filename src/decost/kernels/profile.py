@@ -4,17 +4,22 @@ For a route that has reached a stop, F(t) is the most profit collected on the wa
 there starts at time t or earlier. F is concave, non-decreasing and piecewise linear: an
 earliest time, the profit at that time, and `(rate, length)` pieces of falling rate after it.
 
-The pieces live in entries `head` to `tail - 1` of two arrays `rate` and `length`, which the
-caller owns; `room` is the sum of their lengths. Serving a stop merges its pieces into the list
-(`insert`), waiting turns the best of them into profit (`spend`), and a deadline takes the worst
-of them away (`trim`).
+Its mirror image for the rest of a route, G(t), is the most profit from a stop on if service
+there starts at time t or later: a latest time, the profit from then on, and pieces of falling
+rate that an earlier start adds.
+
+The pieces live in two arrays `rate` and `length`, which the caller owns. Serving a stop merges
+its pieces into the list (`insert`); waiting turns the first of them into profit and a deadline
+takes the last of them away (`window`). `prefix` and `suffix` do all of this along a route, and
+`join` tells what the two earn together.
 """
 
 from __future__ import annotations
 
 import numba
+import numpy as np
 
-from decost.instance import FloatArray
+from decost.instance import Arrays, FloatArray, IntArray
 
 jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -35,22 +40,6 @@ def insert(
     rate[place] = new_rate
     length[place] = new_length
     return place
-
-
-@jit
-def spend(
-    rate: FloatArray, length: FloatArray, head: int, tail: int, time: float
-) -> tuple[int, float]:
-    """Turn the first `time` units into profit; return the new head and the profit."""
-    gained = 0.0
-    while head < tail:
-        if length[head] > time:
-            length[head] -= time
-            return head, gained + rate[head] * time
-        time -= length[head]
-        gained += rate[head] * length[head]
-        head += 1
-    return head, gained
 
 
 @jit
@@ -103,3 +92,149 @@ def window(
         elif wait <= 0.0:
             break
     return spent, new, kept
+
+
+@jit
+def earns_no_less(
+    time: FloatArray,
+    value: FloatArray,
+    piece_first: IntArray,
+    piece_count: IntArray,
+    rate: FloatArray,
+    length: FloatArray,
+    one: int,
+    other: int,
+    handicap: float,
+) -> bool:
+    """Whether one label, less a handicap, has no less profit than the other at any time.
+
+    By concavity it is enough to compare at the breakpoints of the other.
+    """
+    own = value[one] - handicap
+    at = piece_first[one]
+    end = at + piece_count[one]
+    rest = 0.0 if at == end else length[at]
+    theirs = value[other]
+    step = time[other] - time[one]
+    first = piece_first[other]
+    pieces = piece_count[other]
+    for k in range(pieces + 1):
+        while step > 0.0 and at < end:
+            part = min(step, rest)
+            own += rate[at] * part
+            step -= part
+            rest -= part
+            if rest <= 0.0:
+                at += 1
+                if at < end:
+                    rest = length[at]
+        if own < theirs:
+            return False
+        if k < pieces:
+            step = length[first + k]
+            theirs += rate[first + k] * step
+    return True
+
+
+@jit
+def prefix(
+    arrays: Arrays, route: IntArray, rate: FloatArray, length: FloatArray
+) -> tuple[float, float, int, float]:
+    """Time-profit function on leaving the last stop of a route, its pieces in `rate`, `length`.
+
+    Returns the earliest time (infinite if a deadline is broken), the profit by then, the number
+    of pieces, and by how much the departure can be put off.
+    """
+    time = 0.0
+    value = 0.0
+    pieces = 0
+    room = np.inf
+    place = 0
+    for stop in route:
+        time += arrays.travel[place, stop]
+        wait = max(0.0, arrays.open[stop] - time)
+        time += wait
+        late = min(arrays.close[stop], arrays.leave_by[stop] - arrays.min_stay[stop])
+        if time > late + arrays.slack:
+            return np.inf, 0.0, 0, 0.0
+        spent, pieces, _ = window(
+            rate, length, pieces, min(wait, room), min(room - wait, late - time), rate, length
+        )
+        value += spent + arrays.reward[stop]
+        time += arrays.min_stay[stop]
+        for k in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+            if arrays.piece_rate[k] > 0.0:
+                insert(rate, length, 0, pieces, arrays.piece_rate[k], arrays.piece_length[k])
+                pieces += 1
+        room = arrays.leave_by[stop] - time
+        place = stop
+    return time, value, pieces, room
+
+
+@jit
+def suffix(
+    arrays: Arrays, route: IntArray, rate: FloatArray, length: FloatArray
+) -> tuple[float, float, int]:
+    """Mirror image of the time-profit function, on starting service at the first stop of a route.
+
+    The route leads on to the end depot. Returns the latest start (minus infinity if a deadline
+    is broken), the profit from then on, and the number of pieces in `rate` and `length`.
+    """
+    time = arrays.budget
+    value = 0.0
+    pieces = 0
+    place = arrays.end
+    room = np.inf
+    for k in range(len(route) - 1, -1, -1):
+        stop = route[k]
+        time -= arrays.travel[stop, place]
+        late = max(0.0, time - arrays.leave_by[stop])
+        time -= late
+        spent, pieces, _ = window(rate, length, pieces, late, max(0.0, room - late), rate, length)
+        value += spent + arrays.reward[stop]
+        time -= arrays.min_stay[stop]
+        for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+            if arrays.piece_rate[piece] > 0.0:
+                insert(
+                    rate, length, 0, pieces, arrays.piece_rate[piece], arrays.piece_length[piece]
+                )
+                pieces += 1
+        late = max(0.0, time - arrays.close[stop])
+        time -= late
+        room = time - arrays.open[stop]
+        if room < -arrays.slack:
+            return -np.inf, 0.0, 0
+        spent, pieces, _ = window(rate, length, pieces, late, max(0.0, room), rate, length)
+        value += spent
+        place = stop
+    return time, value, pieces
+
+
+@jit
+def join(
+    rate: FloatArray,
+    length: FloatArray,
+    pieces: int,
+    other_rate: FloatArray,
+    other_length: FloatArray,
+    other_pieces: int,
+    time: float,
+) -> float:
+    """Profit of the best `time` units of two lists together.
+
+    With F of the way to a stop and G from it on, the time between the earliest start of the one
+    and the latest start of the other is theirs to share.
+    """
+    profit = 0.0
+    a = b = 0
+    while time > 0.0 and (a < pieces or b < other_pieces):
+        if b == other_pieces or (a < pieces and rate[a] >= other_rate[b]):
+            part = min(time, length[a])
+            profit += rate[a] * part
+            a += 1
+        else:
+            part = min(time, other_length[b])
+            profit += other_rate[b] * part
+            b += 1
+        time -= part
+    return profit
