@@ -53,6 +53,9 @@ FIRST_PATIENCE = 0.25
 LAST_STEP = 1e-3
 """Step size of the penalties below which the bounds do not improve any more."""
 
+PROMISE_TIME = 1e-5
+"""Seconds to bound a label anew, at most; with less time than that for all, it is not done."""
+
 GRID_WORK = 40_000_000
 """Most operations for one computation of the bounds; sets how fine their grid is."""
 
@@ -179,7 +182,7 @@ def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
     """Look for a good route; then improve the bounds and extend labels in turn."""
     grain = _grain(core)
     labels = _Labels(core, known, memory)
-    labels.extend(no_bounds(), clock.slices(1.0 + clock.left / 10), grain, loose=True)
+    labels.extend(no_bounds(), clock, 1.0 + clock.left / 10, grain, loose=True)
     labels = _Labels(core, known, memory)
     arcs = 1 + int(core.next_start[-1])
     steps = int(min(max(GRID_WORK / arcs, GRID_STEPS[0]), GRID_STEPS[1]))
@@ -195,7 +198,7 @@ def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
             if better.root[0] < bounds.root[0]:
                 bounds = better
             known.bound = min(known.bound, _rounded(bounds.root[0], grain))
-        labels.extend(bounds, clock.slices(2 * patience), grain, loose=False)
+        labels.extend(bounds, clock, 2 * patience, grain, loose=False)
         patience *= 1.5
 
 
@@ -209,17 +212,22 @@ class _Labels:
         self._store = make_store(core, 1 << 12, 64)
         self._store.visited[0] = 0
         plant(self._store, len(core.stop), 0.0, 0.0, 0, known.profit)
+        self._bounds: Bounds | None = None
         self.full = False
 
-    def extend(self, bounds: Bounds, slices: Iterator[int], grain: float, *, loose: bool) -> None:
-        """Go on for these slices; a loose search is quick but proves nothing."""
+    def extend(
+        self, bounds: Bounds, clock: _Clock, seconds: float, grain: float, *, loose: bool
+    ) -> None:
+        """Go on for so many seconds; a loose search is quick but proves nothing."""
         answer = MORE
         known, core = self._known, self._core
         known.labels -= int(self._store.counter[LABELS])
-        if not loose:
+        queued = int(self._store.counter[QUEUED])
+        if not loose and bounds is not self._bounds and queued * PROMISE_TIME < clock.left:
             promise_anew(core, bounds, self._store)
+            self._bounds = bounds
         try:
-            for work in slices:
+            for work in clock.slices(seconds):
                 answer = extend_labels(core, bounds, self._store, grain, loose, work)
                 if answer == FULL:
                     self.full = 3 * sum(array.nbytes for array in self._store) > self._memory
