@@ -122,12 +122,14 @@ def _solve(
 @app.command(name="check")
 def _check(
     file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance or set.")],
-    solution: Annotated[Path, typer.Argument(help="Plan, as `decost solve --out` writes it.")],
+    solution: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="Plan, as `decost solve --out` writes it.")
+    ],
     vehicles: Vehicles = None,
     profit: Profit = "fixed",
     truncate: Truncate = "auto",
 ) -> None:
-    """Check a plan: exit 0 if it is feasible, 1 with every violation printed if not."""
+    """Check a plan: exit 0 feasible, 1 with every violation printed if not, 2 unreadable."""
     from decost.checker import check, profit_of
     from decost.formats import read_solution, read_solutions
 
@@ -143,7 +145,9 @@ def _check(
         for violation in violations:
             typer.echo(f"instance {index}: {violation}" if is_set else str(violation))
     if is_set:
-        typer.echo(f"{len(plans) - wrong} of {len(plans)} plans feasible")
+        missing = len(instances) - len(plans)
+        without = f"; {missing} of {len(instances)} instances have no plan" if missing else ""
+        typer.echo(f"{len(plans) - wrong} of {len(plans)} plans feasible{without}")
     elif not wrong:
         typer.echo(f"feasible, profit {profit_of(instances[0], plans[0]):.10g}")
     if wrong:
@@ -187,21 +191,29 @@ def _generate(
 @app.command(name="plot")
 def _plot(
     file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance.")],
-    solution: Annotated[Path, typer.Argument(help="Plan, as `decost solve --out` writes it.")],
+    solution: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="Plan, as `decost solve --out` writes it.")
+    ],
     out: Annotated[Path, typer.Option(help=".png, .pdf or .svg.")],
     vehicles: Vehicles = None,
     profit: Profit = "fixed",
     truncate: Truncate = "auto",
 ) -> None:
     """Draw a plan: the route on a map and the timeline."""
+    from decost.checker import check
     from decost.formats import read_solution
 
     _require_picture(out)
     instances, is_set = _read(file, profit, truncate, vehicles)
     if is_set:
         raise _InputError(f"{file}: holds a set; only a single plan can be drawn")
-    _draw(instances[0], read_solution(solution, instances[0]), out)
+    plan = read_solution(solution, instances[0])
+    _draw(instances[0], plan, out)
     typer.echo(f"wrote {out}")
+    broken = len(check(instances[0], plan))
+    if broken:
+        rules = "a rule" if broken == 1 else f"{broken} rules"
+        typer.echo(f"decost: the plan breaks {rules}; see decost check", err=True)
 
 
 @app.command(name="methods")
@@ -235,7 +247,7 @@ def _prepare(method: str) -> None:
 
     from decost.solver import prepare
 
-    note = "decost: compiling for the first time on this machine, about half a minute"
+    note = "decost: getting ready; after an installation this compiles for about half a minute"
     timer = Timer(1.5, lambda: typer.echo(note, err=True))
     timer.start()
     try:

@@ -22,7 +22,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from decost.files import replacing, write_text
-from decost.instance import MAX_STOPS, MAX_VEHICLES, FloatArray, Instance, InstanceError
+from decost.instance import (
+    MAX_STOPS,
+    MAX_VEHICLES,
+    FloatArray,
+    Instance,
+    InstanceError,
+)
 from decost.result import Result
 from decost.solution import Route, Solution, timed_route
 

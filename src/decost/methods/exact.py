@@ -38,10 +38,10 @@ from decost.result import Result
 from decost.solution import make_solution
 from decost.stays import flatten_routes, optimal_stays
 
-SMALL = 100_000
+SMALL = 30_000
 """Extensions of labels that are tried without bounds first; most instances need fewer."""
 
-CAPACITY = 1 << 13
+CAPACITY = 1 << 12
 """Labels that there is room for then."""
 
 SLICE = 0.05
@@ -53,8 +53,11 @@ FIRST_PATIENCE = 0.25
 LAST_STEP = 1e-3
 """Step size of the penalties below which the bounds do not improve any more."""
 
-PROMISE_TIME = 1e-5
+PROMISE_TIME = 3e-5
 """Seconds to bound a label anew, at most; with less time than that for all, it is not done."""
+
+COPY_TIME = 3e-9
+"""Seconds to copy a byte of labels into a larger place, at most."""
 
 GRID_WORK = 40_000_000
 """Most operations for one computation of the bounds; sets how fine their grid is."""
@@ -230,8 +233,9 @@ class _Labels:
             for work in clock.slices(seconds):
                 answer = extend_labels(core, bounds, self._store, grain, loose, work)
                 if answer == FULL:
-                    self.full = 3 * sum(array.nbytes for array in self._store) > self._memory
-                    if self.full:
+                    size = sum(array.nbytes for array in self._store)
+                    self.full = 3 * size > self._memory
+                    if self.full or size * COPY_TIME > clock.left:
                         break
                     self._store = grow(self._store)
                 elif answer == DONE:
