@@ -10,7 +10,11 @@ from decost import Instance, optimal_stays
 
 
 def odd_instance(random: np.random.Generator, stops: int) -> Instance:
-    """Draw an instance: any scale, coincident stops, windows of length 0, short cuts, ties."""
+    """Draw an instance: any scale, coincident stops, windows of length 0, short cuts, ties.
+
+    Two in five have all times on a grid, so that waits, stays and deadlines match exactly.
+    """
+    step = 0.05 if random.random() < 0.4 else 0.0
     budget = float(random.choice([1.0, 5.0, 100.0]))
     nodes = stops + 1
     separate_end = bool(random.random() < 0.2)
@@ -36,6 +40,16 @@ def odd_instance(random: np.random.Generator, stops: int) -> Instance:
         travel *= random.uniform(0.2, 1.5, (places, places))
         if random.random() < 0.5:
             travel = np.round(random.random((places, places)) * 3) * budget / 10
+    min_stay = np.where(random.random(nodes) < 0.4, random.random(nodes) * 0.1 * budget, 0)
+    if step:
+        unit = step * budget
+        x, y = xy.T
+        near = np.hypot(x[:, None] - x, y[:, None] - y)
+        travel = np.round((near if travel is None else travel) / unit) * unit
+        opens, closes, deadline, min_stay = (
+            np.round(times / unit) * unit for times in (opens, closes, deadline, min_stay)
+        )
+        pieces = [np.column_stack((p[:, 0], np.ceil(p[:, 1] / unit) * unit)) for p in pieces]
     return Instance(
         budget=budget,
         xy=xy,
@@ -45,7 +59,7 @@ def odd_instance(random: np.random.Generator, stops: int) -> Instance:
         close=closes,
         leave_by=np.where(random.random(nodes) < 0.3, deadline, np.inf),
         reward=np.where(random.random(nodes) < 0.5, random.integers(0, 10, nodes), 0),
-        min_stay=np.where(random.random(nodes) < 0.4, random.random(nodes) * 0.1 * budget, 0),
+        min_stay=min_stay,
         pieces=pieces,
     )
 

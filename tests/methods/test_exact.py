@@ -95,6 +95,47 @@ def test_same_plan_in_other_units(way: str) -> None:
         assert solve(other, "exact").profit == pytest.approx(2.5 * profit, rel=1e-7)
 
 
+def test_wait_that_ends_with_a_piece(way: str) -> None:
+    """Waiting 2 units at stop 1 uses its first piece up exactly; the second is left: 5 + 3."""
+    instance = Instance(
+        budget=20,
+        xy=[[0, 0], [1, 0], [1, 0]],
+        open=[0, 1, 3],
+        close=[0, 1, 99],
+        pieces=[[], [[1, 2], [1, 3]], []],
+        reward=[0, 0, 3],
+    )
+    assert solve(instance, "exact").profit == 8
+    assert values_to_go([instance], [[1]])[0][2] == 8
+
+
+def test_short_cut_behind_a_short_cut(way: str) -> None:
+    """Stop 2 is the only short cut from 3 to 4, though 1, which closes at 0, would be shorter."""
+    travel = np.full((5, 5), 20.0)
+    travel[0, 1:4] = 0, 1, 2
+    travel[3, 1:3] = 0.5, 1
+    travel[1, 4], travel[2, 3], travel[2, 4], travel[:, 0] = 0.5, 1, 1, 1
+    instance = Instance(budget=6, travel=travel, close=[0, 0, 9, 9, 9], reward=[0, 1, 1, 5, 100])
+    result = solve(instance, "exact")
+    assert result.solution.routes[0].stops == (3, 2, 4)
+    assert result.profit == brute_force(instance) == 106
+
+
+def test_profit_out_of_reach_hides_nothing(way: str) -> None:
+    """A huge rate that leave_by forbids must not make the others' profits look like rounding."""
+    instance = Instance(
+        budget=10,
+        xy=[[0, 0], [1, 0], [1, 0], [2, 0]],
+        rate=[0, 1e14, 0, 0],
+        max_stay=[0, 9, 0, 0],
+        open=[0, 1, 0, 0],
+        close=[0, 1, 9, 9],
+        leave_by=[0, 1, 99, 99],
+        reward=[0, 1, 2, 3],
+    )
+    assert solve(instance, "exact").profit == pytest.approx(6)
+
+
 def hard_instance() -> Instance:
     """Make an instance that nobody proves in a few seconds: 100 stops, no windows."""
     random = np.random.default_rng(5)

@@ -1,1 +1,23 @@
 """Compiled loops over plain arrays; nothing here knows Python objects."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+
+def _drop_stale_code() -> None:
+    """Remove compiled code that is older than any source here.
+
+    Numba compiles a kernel anew when its own file changes, but not when another kernel that it
+    calls does.
+    """
+    folder = Path(__file__).parent
+    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    for compiled in (folder / "__pycache__").glob("*.nb[ci]"):
+        with suppress(OSError):
+            if compiled.stat().st_mtime < newest:
+                compiled.unlink()
+
+
+_drop_stale_code()

@@ -14,7 +14,7 @@ import numpy as np
 
 from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
-from decost.kernels.profile import earns_no_less, inlined, insert, jit, prefix, window
+from decost.kernels.profile import earns_no_less, inlined, jit, merge, prefix, window
 from decost.kernels.reduction import Core, reduce_instance
 
 LABELS, PIECES, QUEUED, BEST, EXTENDED = 0, 1, 2, 3, 4
@@ -58,8 +58,7 @@ def make_store(core: Core, capacity: int, classes: int) -> Store:
     """Make room for labels."""
     count = len(core.stop)
     words = (count + 63) // 64
-    pieces = max(4 * capacity, 2 * (count + 1) * (len(core.piece_rate) + 1))
-    capacity = max(capacity, 2 * (count + 1))
+    pieces = max(4 * capacity, 2 * (len(core.piece_rate) + 1))
     return Store(
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity, dtype=np.int64),
@@ -422,16 +421,21 @@ def extend_labels(
     while work > 0:
         if counter[QUEUED] == 0 or (bounded and heap_key[0] < best[0] + progress):
             return DONE
-        if counter[LABELS] + count > len(label_node) or counter[PIECES] + count * most_pieces > len(
+        label = heap_label[0]
+        node = label_node[label]
+        pieces = label_pieces[label]
+        if node < count:
+            pieces += piece_start[node + 1] - piece_start[node]
+        arcs = next_start[node + 1] - next_start[node]
+        if counter[LABELS] + arcs >= len(label_node) or counter[PIECES] + (arcs + 1) * pieces > len(
             label_rate
         ):
             return FULL
-        label = pop(heap_key, heap_label, counter)
+        pop(heap_key, heap_label, counter)
         if label_dead[label] == 1:
             continue
         counter[EXTENDED] += 1
         work -= 1
-        node = label_node[label]
         time = label_time[label]
         value = label_value[label]
         pieces = label_pieces[label]
@@ -443,9 +447,15 @@ def extend_labels(
         if node < count:
             time += min_stay[node]
             value += reward[node]
-            for piece in range(piece_start[node], piece_start[node + 1]):
-                insert(rate, length, 0, pieces, piece_rate[piece], piece_length[piece])
-                pieces += 1
+            pieces = merge(
+                rate,
+                length,
+                pieces,
+                piece_rate,
+                piece_length,
+                piece_start[node],
+                piece_start[node + 1],
+            )
             room = leave_by[node] - time
             limit = budget - time - home[node]
             if limit >= -slack:
@@ -475,7 +485,7 @@ def extend_labels(
                 label_rate[first:],
                 label_length[first:],
             )
-            work -= 1
+            work -= 1 + (pieces >> 5)
             label_node[new] = stop
             label_parent[new] = label
             label_time[new] = start

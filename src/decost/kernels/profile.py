@@ -9,7 +9,7 @@ there starts at time t or later: a latest time, the profit from then on, and pie
 rate that an earlier start adds.
 
 The pieces live in two arrays `rate` and `length`, which the caller owns. Serving a stop merges
-its pieces into the list (`insert`); waiting turns the first of them into profit and a deadline
+its pieces into the list (`merge`); waiting turns the first of them into profit and a deadline
 takes the last of them away (`window`). `prefix` and `suffix` do all of this along a route, and
 `join` tells what the two earn together.
 """
@@ -40,6 +40,37 @@ def insert(
     rate[place] = new_rate
     length[place] = new_length
     return place
+
+
+@jit
+def merge(
+    rate: FloatArray,
+    length: FloatArray,
+    count: int,
+    other_rate: FloatArray,
+    other_length: FloatArray,
+    first: int,
+    last: int,
+) -> int:
+    """Merge entries `first` to `last - 1` of another list into the list; return its new length.
+
+    Pieces of rate 0 are left out.
+    """
+    while last > first and other_rate[last - 1] <= 0.0:
+        last -= 1
+    total = count + last - first
+    place = total
+    while last > first:
+        place -= 1
+        if count > 0 and rate[count - 1] < other_rate[last - 1]:
+            count -= 1
+            rate[place] = rate[count]
+            length[place] = length[count]
+        else:
+            last -= 1
+            rate[place] = other_rate[last]
+            length[place] = other_length[last]
+    return total
 
 
 @jit
@@ -89,7 +120,7 @@ def window(
             new += 1
             kept += rate[k] * part
             limit -= part
-        elif wait <= 0.0:
+        elif wait <= 0.0 and limit <= 0.0:
             break
     return spent, new, kept
 
@@ -137,6 +168,13 @@ def earns_no_less(
 
 
 @jit
+def serve(arrays: Arrays, stop: int, rate: FloatArray, length: FloatArray, pieces: int) -> int:
+    """Merge the pieces of a stop into the list and return its new length."""
+    first, last = arrays.piece_start[stop], arrays.piece_start[stop + 1]
+    return merge(rate, length, pieces, arrays.piece_rate, arrays.piece_length, first, last)
+
+
+@jit
 def prefix(
     arrays: Arrays, route: IntArray, rate: FloatArray, length: FloatArray
 ) -> tuple[float, float, int, float]:
@@ -162,10 +200,7 @@ def prefix(
         )
         value += spent + arrays.reward[stop]
         time += arrays.min_stay[stop]
-        for k in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
-            if arrays.piece_rate[k] > 0.0:
-                insert(rate, length, 0, pieces, arrays.piece_rate[k], arrays.piece_length[k])
-                pieces += 1
+        pieces = serve(arrays, stop, rate, length, pieces)
         room = arrays.leave_by[stop] - time
         place = stop
     return time, value, pieces, room
@@ -193,12 +228,7 @@ def suffix(
         spent, pieces, _ = window(rate, length, pieces, late, max(0.0, room - late), rate, length)
         value += spent + arrays.reward[stop]
         time -= arrays.min_stay[stop]
-        for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
-            if arrays.piece_rate[piece] > 0.0:
-                insert(
-                    rate, length, 0, pieces, arrays.piece_rate[piece], arrays.piece_length[piece]
-                )
-                pieces += 1
+        pieces = serve(arrays, stop, rate, length, pieces)
         late = max(0.0, time - arrays.close[stop])
         time -= late
         room = time - arrays.open[stop]

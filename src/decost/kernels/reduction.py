@@ -115,13 +115,18 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
     early = earliest_starts(arrays)
     late = latest_starts(arrays)
     profit = np.zeros(nodes)
+    longest = np.zeros(nodes)
     count = 0
     kept = np.empty(nodes, dtype=np.int64)
     pieces = 0
     for i in range(1, nodes):
         profit[i] = arrays.reward[i]
+        longest[i] = min(arrays.leave_by[i], arrays.budget) - early[i] - arrays.min_stay[i]
+        rest = longest[i]
         for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
-            profit[i] += arrays.piece_rate[k] * arrays.piece_length[k]
+            part = max(0.0, min(rest, arrays.piece_length[k]))
+            profit[i] += arrays.piece_rate[k] * part
+            rest -= part
         if early[i] <= late[i] + arrays.slack and (profit[i] > 0.0 or not euclidean):
             kept[count] = i
             count += 1
@@ -144,12 +149,15 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
         core.full_profit[a] = profit[i]
         core.worth[a] = profit[i]
         last[a] = late[i] + arrays.min_stay[i]
+        rest = longest[i]
         for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
-            if arrays.piece_rate[k] > 0.0:
+            part = min(rest, arrays.piece_length[k])
+            if arrays.piece_rate[k] > 0.0 and part > 0.0:
                 core.piece_rate[pieces] = arrays.piece_rate[k]
-                core.piece_length[pieces] = arrays.piece_length[k]
+                core.piece_length[pieces] = part
                 pieces += 1
-                last[a] += arrays.piece_length[k]
+                last[a] += part
+                rest -= part
         core.piece_start[a + 1] = pieces
         last[a] = min(last[a], arrays.leave_by[i])
     shortest = core.travel
@@ -257,15 +265,18 @@ def mark_detours(
             for i in range(count + 1):
                 travel[i, k] = 0.0
         return
+    # First all marks, by the direct times: leaving stops out one by one needs no others.
     for k in range(count):
         for i in range(count + 1):
-            if i == k:
-                continue
-            through = travel[i, k] + min_stay[k]
-            if i < count and home[i] > through + home[k] + slack:
+            through = travel[i, k] + min_stay[k] + slack
+            if i < count and i != k and home[i] > through + home[k]:
                 worth[k] = np.inf
             for j in range(count):
-                if j != k and i != j and travel[i, j] > through + travel[k, j]:
-                    if travel[i, j] > through + travel[k, j] + slack:
-                        worth[k] = np.inf
+                if i != k and j != k and i != j and travel[i, j] > through + travel[k, j]:
+                    worth[k] = np.inf
+    for k in range(count):
+        for i in range(count + 1):
+            through = travel[i, k] + min_stay[k]
+            for j in range(count):
+                if i != k and travel[i, j] > through + travel[k, j]:
                     travel[i, j] = through + travel[k, j]

@@ -41,11 +41,17 @@ from decost.stays import flatten_routes, optimal_stays
 SMALL = 30_000
 """Extensions of labels that are tried without bounds first; most instances need fewer."""
 
+SMALL_NODES = 400
+"""Largest instance for which that is done in one go, without looking at the clock."""
+
 CAPACITY = 1 << 12
 """Labels that there is room for then."""
 
 SLICE = 0.05
 """Seconds that a kernel may run before limits are looked at."""
+
+FIRST_SEARCH = 10.0
+"""Most seconds for the first search for a good route."""
 
 FIRST_PATIENCE = 0.25
 """Seconds for the first bounds; the labels then get twice as much, and all grows by half."""
@@ -61,6 +67,9 @@ COPY_TIME = 3e-9
 
 GRID_WORK = 40_000_000
 """Most operations for one computation of the bounds; sets how fine their grid is."""
+
+GRID_TIME = 5e-9
+"""Seconds for one of these operations, at most; bounds that would take too long are not begun."""
 
 GRID_STEPS = (50, 2_500)
 """Least and most steps of the grid."""
@@ -118,15 +127,17 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     arrays = instance.arrays
     euclidean = instance.matrix is None
     clock = _Clock(options.time_limit)
-    answer, profit, stops, labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
-    known = _Known(stops.tolist(), profit, profit, labels, answer == DONE)
+    known = _Known([], 0.0, np.inf)
+    if instance.nodes <= SMALL_NODES:
+        answer, profit, stops, labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
+        known = _Known(stops.tolist(), profit, profit, labels, answer == DONE)
     if not known.proven:
-        known.bound = float(instance.full_profit.sum())
         start = greedy(instance, options)
-        if start.profit > profit:
+        if start.profit > known.profit:
             known.route, known.profit = list(start.solution.routes[0].stops), start.profit
         with suppress(KeyboardInterrupt):
             core = reduce_instance(arrays, euclidean)
+            known.bound = float(core.full_profit.sum())
             _search(core, known, clock, options.memory_limit * 2**30)
     routes = [known.route] if known.route else []
     solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
@@ -184,15 +195,26 @@ def warm_up() -> None:
 def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
     """Look for a good route; then improve the bounds and extend labels in turn."""
     grain = _grain(core)
-    labels = _Labels(core, known, memory)
-    labels.extend(no_bounds(), clock, 1.0 + clock.left / 10, grain, loose=True)
-    labels = _Labels(core, known, memory)
     arcs = 1 + int(core.next_start[-1])
     steps = int(min(max(GRID_WORK / arcs, GRID_STEPS[0]), GRID_STEPS[1]))
+    seconds = min(FIRST_SEARCH, clock.left / 4)
+    if arcs * steps * GRID_TIME > clock.left:
+        seconds = clock.left
+    labels = _Labels(core, known, memory)
+    if len(core.stop) > SMALL_NODES // 2:
+        labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), grain, loose=False)
+    if known.proven:
+        return
+    labels = _Labels(core, known, memory)
+    labels.extend(no_bounds(), clock, seconds, grain, loose=True)
+    if arcs * steps * GRID_TIME > clock.left:
+        return
+    labels = _Labels(core, known, memory)
     grid = make_grid(core, steps)
     penalty = np.zeros(len(core.stop))
     state = np.array([1.0, np.inf, 0.0])
     bounds = improve_penalties(core, grid, penalty, state, known.profit)
+    known.bound = min(known.bound, _rounded(bounds.root[0], grain))
     patience = FIRST_PATIENCE
     while not known.proven and not labels.full and clock.left > 0:
         end = time.perf_counter() + min(patience, clock.left)
@@ -221,12 +243,16 @@ class _Labels:
     def extend(
         self, bounds: Bounds, clock: _Clock, seconds: float, grain: float, *, loose: bool
     ) -> None:
-        """Go on for so many seconds; a loose search is quick but proves nothing."""
+        """Go on for so many seconds; a loose search is quick but proves nothing.
+
+        Without bounds, nothing is proven until the queue is empty.
+        """
         answer = MORE
+        bounded = len(bounds.best) > 0
         known, core = self._known, self._core
         known.labels -= int(self._store.counter[LABELS])
         queued = int(self._store.counter[QUEUED])
-        if not loose and bounds is not self._bounds and queued * PROMISE_TIME < clock.left:
+        if bounded and bounds is not self._bounds and queued * PROMISE_TIME < clock.left:
             promise_anew(core, bounds, self._store)
             self._bounds = bounds
         try:
@@ -246,10 +272,10 @@ class _Labels:
             if store.counter[BEST] >= 0:
                 known.route = route_of(core, store, store.counter[BEST]).tolist()
                 known.profit = float(store.best[0])
-            if not loose:
+            if bounded:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
                 known.bound = max(known.profit, min(known.bound, _rounded(promised, grain)))
-                known.proven = answer == DONE
+            known.proven = answer == DONE and not loose
 
 
 def _grain(core: Core) -> float:
