@@ -248,11 +248,13 @@ def test_set(method: str, call: Call, many: Path, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     rows = [line.split() for line in out.splitlines() if line.strip()]
     assert rows[0][0] == "instances"
-    assert rows[2][0] == "5"
     assert rows[-1] == ["wrote", str(plans)]
     answers = [json.loads(line) for line in plans.read_text().splitlines()]
     assert [list(answer) for answer in answers] == [["index", *KEYS]] * 5
     library = decost.solve_many(decost.read_set(many), method, seed=2)
+    mean = sum(mine.profit for mine in library) / 5
+    optimal = sum(mine.status == "optimal" for mine in library)
+    assert rows[2][:3] == ["5", f"{mean:.6g}", str(optimal)]
     for index, (answer, mine) in enumerate(zip(answers, library, strict=True)):
         assert answer == {"index": index} | mine.to_dict() | {"runtime": answer["runtime"]}
     assert call("check", many, plans) == (0, "5 of 5 plans feasible\n", "")
