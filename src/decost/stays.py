@@ -9,7 +9,8 @@ from itertools import chain, pairwise
 import numpy as np
 
 from decost.instance import FloatArray, Instance, IntArray
-from decost.kernels.stays import first_fault, stays_of_routes
+from decost.kernels.stays import first_fault, stays_of_routes, timetable
+from decost.solution import Route, Solution, Visit
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,21 @@ def optimal_stays(instance: Instance, routes: Sequence[Sequence[int]]) -> Stays:
     stays_of_routes(instance.arrays, flat, start, stays, profit, broken)
     ends = start.tolist()
     return Stays(tuple(stays[a:b] for a, b in pairwise(ends)), profit, broken)
+
+
+def best_solution(instance: Instance, routes: Sequence[Sequence[int]]) -> Solution:
+    """Make a plan of feasible routes with optimal stays; other vehicles stay at the depot."""
+    timed = []
+    for stops in routes:
+        route = np.array(stops, dtype=np.int64)
+        table = np.empty((5, len(route)))
+        if not timetable(instance.arrays, route, table):
+            raise ValueError(f"route {list(stops)} breaks a deadline")
+        visits = tuple(map(Visit._make, zip(stops, *table.tolist(), strict=True)))
+        home = float(instance.travel[stops[-1], instance.end]) if stops else 0.0
+        timed.append(Route(visits, visits[-1].leave + home if visits else 0.0))
+    idle = [Route((), 0.0)] * (instance.vehicles - len(timed))
+    return Solution(tuple(timed + idle))
 
 
 def flatten_routes(

@@ -99,6 +99,38 @@ def stays_of_routes(
 
 
 @jit
+def timetable(arrays: Arrays, route: IntArray, table: FloatArray) -> bool:
+    """Write arrival, start, stay, end and profit of each visit of a route with optimal stays.
+
+    Every service starts as early as it can. The answer is false if a deadline is broken.
+    """
+    size = 0
+    for stop in route:
+        size += arrays.piece_start[stop + 1] - arrays.piece_start[stop]
+    stays = np.zeros(len(route))
+    _, broken = stays_of_route(
+        arrays, route, stays, np.empty(size), np.empty(size), np.empty(size, dtype=np.int64)
+    )
+    time = 0.0
+    place = 0
+    for k in range(len(route)):
+        stop = route[k]
+        arrive = time + arrays.travel[place, stop]
+        start = max(arrive, arrays.open[stop])
+        profit = arrays.reward[stop]
+        rest = stays[k] - arrays.min_stay[stop]
+        for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+            part = max(0.0, min(rest, arrays.piece_length[piece]))
+            profit += arrays.piece_rate[piece] * part
+            rest -= part
+        time = start + stays[k]
+        place = stop
+        table[0, k], table[1, k], table[2, k] = arrive, start, stays[k]
+        table[3, k], table[4, k] = time, profit
+    return broken < 0
+
+
+@jit
 def first_fault(stops: int, routes: IntArray, start: IntArray) -> int:
     """Place of the first stop that does not exist or was on the same route before, else -1."""
     seen = np.full(stops + 1, -1)

@@ -35,13 +35,12 @@ from decost.kernels.reduction import Core, reduce_instance
 from decost.methods.greedy import greedy
 from decost.methods.options import Method, Options
 from decost.result import Result
-from decost.solution import make_solution
-from decost.stays import flatten_routes, optimal_stays
+from decost.stays import best_solution, flatten_routes
 
 SMALL = 30_000
 """Extensions of labels that are tried without bounds first; most instances need fewer."""
 
-SMALL_NODES = 400
+SMALL_NODES = 1_500
 """Largest instance for which that is done in one go, without looking at the clock."""
 
 CAPACITY = 1 << 12
@@ -139,8 +138,7 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
             core = reduce_instance(arrays, euclidean)
             known.bound = float(core.full_profit.sum())
             _search(core, known, clock, options.memory_limit * 2**30)
-    routes = [known.route] if known.route else []
-    solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
+    solution = best_solution(instance, [known.route])
     details = {"labels": known.labels}
     if known.proven:
         return Result(instance, solution, "optimal", solution.profit, details=details)
@@ -201,7 +199,7 @@ def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
     if arcs * steps * GRID_TIME > clock.left:
         seconds = clock.left
     labels = _Labels(core, known, memory)
-    if len(core.stop) > SMALL_NODES // 2:
+    if known.labels == 0:
         labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), grain, loose=False)
     if known.proven:
         return

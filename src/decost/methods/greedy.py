@@ -8,8 +8,7 @@ from decost.instance import Instance
 from decost.kernels.construct import profit_ratio_route
 from decost.methods.options import Method, Options
 from decost.result import Result
-from decost.solution import make_solution
-from decost.stays import optimal_stays
+from decost.stays import best_solution
 
 
 def greedy(instance: Instance, options: Options) -> Result:
@@ -25,9 +24,7 @@ def greedy(instance: Instance, options: Options) -> Result:
         if count == 0:
             break
         routes.append(route[:count].tolist())
-    stays = optimal_stays(instance, routes)
-    solution = make_solution(instance, routes, stays.stays)
-    return Result(instance, solution, "feasible")
+    return Result(instance, best_solution(instance, routes), "feasible")
 
 
 METHOD = Method(
