@@ -136,7 +136,7 @@ def test_travel_joins_the_rows() -> None:
 
 
 def test_windows_are_cut_to_the_view() -> None:
-    """A window is drawn from open to close, or to the edge if that is out of view."""
+    """A window is drawn from open to close, or to the edge; one that never closes, to the budget."""
     instance = Instance(
         budget=30,
         xy=np.zeros((4, 2)),
@@ -149,7 +149,7 @@ def test_windows_are_cut_to_the_view() -> None:
     )
     left, right = axes.get_xlim()
     bars = [bar[:2] for bar in find_bars(axes, "window")]
-    assert bars == [(left, 20), (5, 12), (10, right)]
+    assert bars == [(left, 20), (5, 12), (10, 30)]
     assert left <= 0
     assert right >= 30
 

@@ -11,7 +11,8 @@ from decost.result import Result
 from decost.solution import Route, Solution, Visit, make_solution
 
 if TYPE_CHECKING:
-    from decost.formats import FormatError, read, read_set, read_solution, write
+    from decost.files import FormatError
+    from decost.formats import read, read_set, read_solution, write
     from decost.generators import generate
     from decost.methods.exact import values_to_go
     from decost.methods.options import Method, Options
@@ -31,7 +32,7 @@ __version__ = "0.1.0"
 
 # Imported when first used, so that `import decost` costs little more than numpy.
 _LAZY = {
-    "FormatError": "formats",
+    "FormatError": "files",
     "Method": "methods.options",
     "MethodError": "solver",
     "Options": "methods.options",

@@ -1,4 +1,4 @@
-"""Writing files so that a failure never costs what was there before."""
+"""Writing files so that a failure never costs what was there before; what reading may raise."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+class FormatError(ValueError):
+    """A file cannot be read; the message names the file, the field and the value."""
+
+
+# Not to fail fast would collect millions of complaints about a large file, and show one.
 
 
 @contextmanager

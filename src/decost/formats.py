@@ -21,7 +21,8 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeAlias, TypeVar, get_ar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from decost.files import replacing, write_text
+from decost.benchmark_files import Profit, Truncate, read_leuven, read_solomon
+from decost.files import FormatError, replacing, write_text
 from decost.instance import (
     MAX_STOPS,
     MAX_VEHICLES,
@@ -38,18 +39,6 @@ MAX_BYTES = 64 * 2**20
 MAX_SET_BYTES = 2**31
 """Largest set, unpacked."""
 
-Profit: TypeAlias = Literal["fixed", "variable"]
-Truncate: TypeAlias = int | Literal["none", "auto"]
-
-VARIABLE_STAY = 30.0
-"""How much longer than the service time a stay may be with `profit="variable"`."""
-
-
-class FormatError(ValueError):
-    """A file cannot be read; the message names the file, the field and the value."""
-
-
-# Not to fail fast would collect millions of complaints about a large file, and show one.
 _Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
 
 
@@ -292,9 +281,9 @@ def _read_text(path: Path, text: str, profit: Profit, truncate: Truncate) -> Ins
         return _instance(path, _json(path, text))
     rows = [line.split() for line in text.splitlines() if line.split()]
     if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
-        return _read_solomon(path, rows, profit, truncate)
+        return read_solomon(path, rows, profit, truncate)
     if rows and len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d{1,9}", w) for w in rows[0]):
-        return _read_leuven(path, rows, profit, truncate)
+        return read_leuven(path, rows, profit, truncate)
     raise FormatError(
         f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven)"
     )
@@ -495,96 +484,6 @@ def _solution(where: str | Path, data: Any, instance: Instance) -> Solution:
             Route(tuple(mine._replace(profit=his.profit) for mine, his in claimed), route.finish)
         )
     return Solution(tuple(routes))
-
-
-def _floats(path: Path, row: list[str], what: str) -> list[float]:
-    numbers = []
-    for word in row:
-        try:
-            numbers.append(float(word))
-        except ValueError:
-            raise FormatError(f"{path}: {what} = {word!r}: must be a number") from None
-    if not np.isfinite(numbers).all():
-        raise FormatError(f"{path}: {what} = {' '.join(row)}: must be finite")
-    return numbers
-
-
-def _read_solomon(
-    path: Path, rows: list[list[str]], profit: Profit, truncate: Truncate
-) -> Instance:
-    headings = [k for k, row in enumerate(rows) if row[0].upper().startswith("CUST")]
-    table = rows[headings[-1] + 1 :] if headings else []
-    nodes: list[tuple[float, ...]] = []
-    for row in table:
-        numbers = _floats(path, row, f"customer {len(nodes)}")
-        if len(numbers) != 7:
-            raise FormatError(f"{path}: customer {len(nodes)}: has {len(row)} columns, must be 7")
-        number, x, y, demand, ready, due, service = numbers
-        _in_order(path, number, nodes)
-        nodes.append((x, y, service, demand, ready, due))
-    name = rows[0][0] if rows[0][0].upper() != "VEHICLE" else path.stem
-    return _benchmark(path, name, nodes, profit, truncate)
-
-
-def _read_leuven(path: Path, rows: list[list[str]], profit: Profit, truncate: Truncate) -> Instance:
-    expected = int(rows[0][2]) + 1
-    nodes: list[tuple[float, ...]] = []
-    for row in rows[2:]:
-        numbers = _floats(path, row, f"node {len(nodes)}")
-        if len(numbers) < 9:
-            raise FormatError(f"{path}: node {len(nodes)}: has {len(row)} columns, at least 9")
-        _in_order(path, numbers[0], nodes)
-        nodes.append((*numbers[1:5], *numbers[-2:]))
-    if nodes and len(nodes) != expected:
-        raise FormatError(f"{path}: N = {expected - 1}: but there are {len(nodes) - 1} stops")
-    return _benchmark(path, path.stem, nodes, profit, truncate)
-
-
-def _in_order(path: Path, number: float, nodes: Sequence[object]) -> None:
-    if number != len(nodes):
-        raise FormatError(f"{path}: node {number:g}: out of order, must be {len(nodes)}")
-    if len(nodes) > MAX_STOPS:
-        raise FormatError(f"{path}: has more than {MAX_STOPS} stops")
-
-
-def _benchmark(
-    path: Path,
-    name: str,
-    nodes: Sequence[tuple[float, ...]],
-    profit: Profit,
-    truncate: Truncate,
-) -> Instance:
-    if not nodes:
-        raise FormatError(f"{path}: has no depot")
-    table = np.array(nodes)
-    xy, service, earns, opens, closes = table[:, :2], *table[:, 2:].T
-    travel = None
-    whole = bool((xy == np.rint(xy)).all())
-    decimals = truncate
-    if truncate == "auto":
-        decimals = "none" if profit == "variable" else 1 if whole else 2
-    if isinstance(decimals, int):
-        travel = _truncated(xy, decimals)
-    variable = profit == "variable"
-    return Instance(
-        name=name,
-        budget=closes[0],
-        xy=xy,
-        travel=travel,
-        open=opens,
-        close=closes,
-        reward=earns * service if variable else earns,
-        min_stay=service,
-        rate=earns if variable else None,
-        max_stay=service + VARIABLE_STAY if variable else None,
-    )
-
-
-def _truncated(xy: FloatArray, decimals: int) -> FloatArray:
-    x, y = xy.T
-    scale = 10.0**decimals
-    # The small term keeps a distance that is exact in these decimals from losing one of them.
-    return np.asarray(np.floor(np.hypot(x[:, None] - x, y[:, None] - y) * scale + 1e-9) / scale)
 
 
 _SET_FIELDS = {"speed": 1.0, "vehicles": 1, "separate_end": False}

@@ -720,6 +720,7 @@ def _draw_windows(axes: Axes, instance: Instance, lane: _Lane) -> None:
     stops, rows = list(lane.route.stops), lane.rows
     first, last = axes.get_xlim()
     opens, closes = instance.open[stops], instance.close[stops]
+    closes = np.where(closes < np.inf, closes, instance.budget)
     low, high = np.clip(opens, first, last), np.clip(closes, first, last)
     _draw_bars(axes, rows, low, high, 0.84, label="window", facecolors=_WINDOW, zorder=1)
     edge: dict[str, Any] = {"colors": _RULE, "linewidths": 0.7, "zorder": 1}
