@@ -136,7 +136,7 @@ def test_travel_joins_the_rows() -> None:
 
 
 def test_windows_are_cut_to_the_view() -> None:
-    """A window is drawn from open to close, or to the edge; one that never closes, to the budget."""
+    """A window goes from open to close, or to the edge; one that never closes, to the budget."""
     instance = Instance(
         budget=30,
         xy=np.zeros((4, 2)),
