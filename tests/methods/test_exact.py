@@ -166,25 +166,30 @@ def test_memory_limit_ends_the_search() -> None:
     assert result.bound > result.profit > 0
 
 
-def test_ctrl_c_returns_the_best_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interruption in the midst of the search is an end like any other."""
+@pytest.mark.parametrize("moment", [1, 5])
+@pytest.mark.parametrize("name", ["reduce_instance", "extend_labels", "improve_penalties"])
+def test_ctrl_c_returns_the_best_plan(
+    monkeypatch: pytest.MonkeyPatch, name: str, moment: int
+) -> None:
+    """An interruption at any moment of the search is an end like any other."""
     calls = []
-    extend = module.extend_labels
+    function = getattr(module, name)
 
-    def interrupted(*arguments: object) -> int:
+    def interrupted(*arguments: object) -> object:
         calls.append(1)
-        if len(calls) == 5:
+        if len(calls) == moment or name == "reduce_instance":
             raise KeyboardInterrupt
-        return int(extend(*arguments))
+        return function(*arguments)
 
     decost.prepare("exact")
-    monkeypatch.setattr(module, "extend_labels", interrupted)
+    monkeypatch.setattr(module, name, interrupted)
+    monkeypatch.setattr(module, "FIRST_SEARCH", 0.2)
     result = solve(hard_instance(), "exact", time_limit=60)
-    assert len(calls) == 5
+    assert result.runtime < 30
     assert result.status == "feasible"
     assert result.profit > 0
     assert result.bound is not None
-    assert result.bound >= result.profit
+    assert result.profit < result.bound < 101 * 99
 
 
 def test_team_is_refused_with_a_hint() -> None:

@@ -126,17 +126,18 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     arrays = instance.arrays
     euclidean = instance.matrix is None
     clock = _Clock(options.time_limit)
-    known = _Known([], 0.0, np.inf)
+    known = _Known([], 0.0, float(instance.full_profit.sum()))
     if instance.nodes <= SMALL_NODES:
-        answer, profit, stops, labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
-        known = _Known(stops.tolist(), profit, profit, labels, answer == DONE)
+        answer, known.profit, stops, known.labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
+        known.route = stops.tolist()
+        known.proven = answer == DONE
     if not known.proven:
         start = greedy(instance, options)
         if start.profit > known.profit:
             known.route, known.profit = list(start.solution.routes[0].stops), start.profit
         with suppress(KeyboardInterrupt):
             core = reduce_instance(arrays, euclidean)
-            known.bound = float(core.full_profit.sum())
+            known.bound = min(known.bound, float(core.full_profit.sum()))
             _search(core, known, clock, options.memory_limit * 2**30)
     solution = best_solution(instance, [known.route])
     details = {"labels": known.labels}
@@ -198,8 +199,8 @@ def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
     seconds = min(FIRST_SEARCH, clock.left / 4)
     if arcs * steps * GRID_TIME > clock.left:
         seconds = clock.left
-    labels = _Labels(core, known, memory)
-    if known.labels == 0:
+    if known.labels == 0:  # too large to be tried in one go before
+        labels = _Labels(core, known, memory)
         labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), grain, loose=False)
     if known.proven:
         return
