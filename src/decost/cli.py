@@ -425,8 +425,11 @@ def _require_other(path: Path, file: Path) -> None:
 
 
 def _require_picture(path: Path) -> None:
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise _InputError(f"{path}: a picture must end in .png, .pdf or .svg")
+    from decost.plotting import FORMATS
+
+    *some, last = (f".{ending}" for ending in FORMATS)
+    if path.suffix.lower() not in (*some, last):
+        raise _InputError(f"{path}: a picture must end in {', '.join(some)} or {last}")
 
 
 def _draw(instance: Instance, solution: Any, path: Path) -> None:

@@ -124,5 +124,10 @@ def make_solution(
     An empty route takes no time: its vehicle does not travel to a separate end depot.
     """
     timed = [timed_route(instance, *pair) for pair in zip(routes, stays, strict=True)]
-    idle = [Route((), 0.0)] * (instance.vehicles - len(timed))
-    return Solution(tuple(timed + idle))
+    return with_idle_vehicles(instance, timed)
+
+
+def with_idle_vehicles(instance: Instance, routes: Sequence[Route]) -> Solution:
+    """Make a plan of routes; vehicles without one stay at the depot."""
+    idle = [Route((), 0.0)] * (instance.vehicles - len(routes))
+    return Solution((*routes, *idle))

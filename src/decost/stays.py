@@ -10,7 +10,7 @@ import numpy as np
 
 from decost.instance import FloatArray, Instance, IntArray
 from decost.kernels.stays import first_fault, stays_of_routes, timetable
-from decost.solution import Route, Solution, Visit
+from decost.solution import Route, Solution, Visit, with_idle_vehicles
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,7 @@ def best_solution(instance: Instance, routes: Sequence[Sequence[int]]) -> Soluti
         visits = tuple(map(Visit._make, zip(stops, *table.tolist(), strict=True)))
         home = float(instance.travel[stops[-1], instance.end]) if stops else 0.0
         timed.append(Route(visits, visits[-1].leave + home if visits else 0.0))
-    idle = [Route((), 0.0)] * (instance.vehicles - len(timed))
-    return Solution(tuple(timed + idle))
+    return with_idle_vehicles(instance, timed)
 
 
 def flatten_routes(

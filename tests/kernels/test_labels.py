@@ -44,7 +44,7 @@ def test_reduction_keeps_an_optimum(seed: int) -> None:
     random = np.random.default_rng(seed)
     instance = odd_instance(random, int(random.integers(1, 5)))
     core = reduced(instance)
-    follows = {-1: set()}
+    follows: dict[int, set[int]] = {}
     count = len(core.stop)
     for place in range(count + 1):
         after = core.next_stop[core.next_start[place] : core.next_start[place + 1]]
@@ -84,7 +84,6 @@ def test_bounds_hold_on_any_grid(seed: int) -> None:
     if len(core.stop) == 0:
         assert best == 0
         return
-    _, _, route, _ = solve_small(instance.arrays, instance.matrix is None, 500, 10**6)
     for steps in (1, 3, 10, 37):
         grid = make_grid(core, steps)
         penalty = np.where(random.random(len(core.stop)) < 0.5, random.random(len(core.stop)), 0)
@@ -98,7 +97,6 @@ def test_bounds_hold_on_any_grid(seed: int) -> None:
         while label > 0:
             assert upper_bound(core, bounds, store, label) >= best * (1 - 1e-9)
             label = int(store.parent[label])
-    assert len(route) <= len(core.stop)
 
 
 def test_penalties_improve_the_bound() -> None:

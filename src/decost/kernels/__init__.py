@@ -6,13 +6,12 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def _drop_stale_code() -> None:
-    """Remove compiled code that is older than any source here.
+def drop_stale_code(folder: Path) -> None:
+    """Remove compiled code from a folder of kernels that is older than any source there.
 
     Numba compiles a kernel anew when its own file changes, but not when another kernel that it
     calls does.
     """
-    folder = Path(__file__).parent
     newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
     for compiled in (folder / "__pycache__").glob("*.nb[ci]"):
         with suppress(OSError):
@@ -20,4 +19,4 @@ def _drop_stale_code() -> None:
                 compiled.unlink()
 
 
-_drop_stale_code()
+drop_stale_code(Path(__file__).parent)

@@ -17,7 +17,7 @@ from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
 from decost.kernels.profile import earns_no_less, inlined, jit, merge, prefix, window
 from decost.kernels.reduction import Core, reduce_instance
 
-LABELS, PIECES, QUEUED, BEST, EXTENDED = 0, 1, 2, 3, 4
+LABELS, PIECES, QUEUED, BEST = 0, 1, 2, 3
 """Places in `Store.counter`."""
 
 DONE, MORE, FULL = 0, 1, 2
@@ -75,7 +75,7 @@ def make_store(core: Core, capacity: int, classes: int) -> Store:
         np.empty(pieces),
         np.empty(pieces),
         np.empty((count, classes), dtype=np.int64),
-        np.zeros(5, dtype=np.int64),
+        np.zeros(4, dtype=np.int64),
         np.zeros(1),
     )
 
@@ -434,7 +434,6 @@ def extend_labels(
         pop(heap_key, heap_label, counter)
         if label_dead[label] == 1:
             continue
-        counter[EXTENDED] += 1
         work -= 1
         time = label_time[label]
         value = label_value[label]
@@ -543,7 +542,8 @@ def solve_small(
     for w in range(store.visited.shape[1]):
         store.visited[0, w] = 0
     plant(store, len(core.stop), 0.0, 0.0, 0, 0.0)
-    answer = extend_labels(core, no_bounds(), store, 0.0, work < 0, work)
+    loose = work < 0  # never; a plain False would compile the callee once more for that constant
+    answer = extend_labels(core, no_bounds(), store, 0.0, loose, work)
     route = route_of(core, store, store.counter[BEST])
     return answer, store.best[0], route, store.counter[LABELS]
 
@@ -581,6 +581,7 @@ def values_after(
             if core.stop[k] == stop:
                 visited[k >> 6] |= np.int64(1) << (k & 63)
     bounds = no_bounds()
+    loose = capacity < 0  # never, as in `solve_small`
     for k in range(len(core.stop)):
         start = time + arrays.travel[place, core.stop[k]]
         if (visited[k >> 6] >> (k & 63)) & 1 or start > core.late[k] + core.slack:
@@ -595,7 +596,7 @@ def values_after(
             store.visited[0, w] = visited[w]
         store.visited[0, k >> 6] |= np.int64(1) << (k & 63)
         plant(store, k, start, value + spent, new_pieces, -np.inf)
-        if extend_labels(core, bounds, store, 0.0, capacity < 0, 1 << 60) == FULL:
+        if extend_labels(core, bounds, store, 0.0, loose, 1 << 60) == FULL:
             return False
         values[core.stop[k]] = store.best[0]
     return True
