@@ -224,12 +224,105 @@ def _methods() -> None:
 
     for method in list_methods():
         typer.echo(f"{method.name:<10} {method.description}")
-        fields = method.options.model_fields.items()
-        for name, field in fields if method.options is not Options else ():
-            if name not in Options.model_fields:
-                flag = "--" + name.replace("_", "-")
-                typer.echo(f"{'':<12}{flag:<18} {field.description} [{field.default}]")
+        own = {
+            k: v for k, v in method.options.model_fields.items() if k not in Options.model_fields
+        }
+        for line in _option_lines(own, 12):
+            typer.echo(line)
     typer.echo("\nAll of them take --seed and --time-limit.")
+
+
+@app.command(name="models")
+def _models() -> None:
+    """List the weights that come with the package, and where they come from."""
+    from decost.learn.checkpoint import list_models, read_card
+
+    for name, path in list_models():
+        card = read_card(path)
+        typer.echo(f"{name:<12} {card.pop('about', '')}")
+        for field, value in card.items():
+            if isinstance(value, dict):
+                value = ", ".join(f"{key} {each}" for key, each in value.items())
+            typer.echo(f"{'':<12} {field.replace('_', ' ')}: {value}")
+
+
+@app.command(
+    name="train",
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def _train(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run in a folder.")] = None,
+    show_help: Annotated[bool, typer.Option("--help", help="Show all options.")] = False,
+) -> None:
+    """Train a network; `decost train --help` lists the settings."""
+    from pydantic import ValidationError
+
+    from decost.learn.config import TrainConfig
+
+    if show_help:
+        typer.echo("Usage: decost train --out FOLDER [OPTIONS]")
+        typer.echo("       decost train --resume FOLDER\n")
+        typer.echo("Train a network. By default this is the paper's recipe: REINFORCE with stage")
+        typer.echo("two and the pTAR loss. With --teacher exact it is ours.\n")
+        typer.echo(f"  {'--out':<23} folder for the run, new or without a run [runs/...]")
+        typer.echo(f"  {'--resume':<23} folder of a run to go on with")
+        for line in _option_lines(TrainConfig.model_fields, 2):
+            typer.echo(line)
+        return
+    given = _parse(context.args, dict(TrainConfig.model_fields), "decost train")
+    if resume is not None and (given or out is not None):
+        raise _InputError(f"--resume {resume}: a run goes on with its own settings, give no others")
+    try:
+        config = TrainConfig(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        what = f"option {where} = {first['input']!r}: " if where else ""
+        raise _InputError(what + first["msg"].removeprefix("Value error, ")) from None
+    from decost.learn.train import resume_run, start_run, train
+
+    if resume is not None:
+        run = resume_run(resume)
+    else:
+        folder = out if out is not None else _run_folder(config.seed)
+        run = start_run(config, folder)
+    typer.echo(f"run in {run.folder}")
+    settings = run.config.model_dump().items()
+    typer.echo("  ".join(f"{name}={value}" for name, value in settings))
+    if run.done:
+        typer.echo("the run is done")
+    train(run, _report_epoch)
+    typer.echo(f"best gap {run.history[run.best]['gap']:.3f}% after epoch {run.best}")
+    typer.echo(f"wrote {run.folder / 'weights.safetensors'}")
+
+
+def _run_folder(seed: int) -> Path:
+    from datetime import datetime
+
+    return Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}-seed{seed}"
+
+
+def _report_epoch(run: Any) -> None:
+    """Print one line about the epoch that is over, with the time that is left."""
+    row = run.history[-1]
+    words = [f"epoch {run.epoch}/{run.config.epochs}", f"gap {row['gap']:.3f}%"]
+    if run.best != run.epoch:
+        words.append(f"best {run.history[run.best]['gap']:.3f}%")
+    words += [f"{name} {row[name]:.4g}" for name in ("profit", "loss", "regret") if name in row]
+    if run.epoch:
+        left = run.seconds / run.epoch * (run.config.epochs - run.epoch)
+        if run.config.time_limit is not None:
+            left = min(left, max(0.0, run.config.time_limit - run.seconds))
+        words.append(f"{run.seconds:.0f} s, at most {_duration(left)} left")
+    typer.echo("  ".join(words))
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes else f"{seconds:.0f} s"
 
 
 def _read(
@@ -257,17 +350,23 @@ def _prepare(method: str) -> None:
 
 
 def _method_options(method: str, words: list[str]) -> dict[str, Any]:
-    """Read --name value, --flag and --no-flag by the method's own option schema."""
+    """Read further options of a method by its own schema."""
     from decost.solver import get_method
 
-    fields = get_method(method).options.model_fields
+    return _parse(words, get_method(method).options.model_fields, method, ("seed", "time_limit"))
+
+
+def _parse(
+    words: list[str], fields: dict[str, Any], owner: str, elsewhere: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Read --name value, --flag and --no-flag by the fields of a schema."""
     options: dict[str, Any] = {}
     rest = list(words)
     while rest:
         word = rest.pop(0)
         flag, equals, value = word.partition("=")
         name = flag.removeprefix("--").replace("-", "_")
-        if not flag.startswith("--") or name in ("seed", "time_limit"):
+        if not flag.startswith("--") or name in elsewhere:
             raise _InputError(f"{word}: unexpected")
         negated = name.removeprefix("no_")
         if name not in fields and negated in fields and fields[negated].annotation is bool:
@@ -280,8 +379,21 @@ def _method_options(method: str, words: list[str]) -> dict[str, Any]:
             options[name] = rest.pop(0)
         else:
             known = ", ".join("--" + field.replace("_", "-") for field in fields)
-            raise _InputError(f"{word}: not an option with a value; {method} takes {known}")
+            raise _InputError(f"{word}: not an option with a value; {owner} takes {known}")
     return options
+
+
+def _option_lines(fields: dict[str, Any], indent: int) -> Iterator[str]:
+    """Describe the options of a schema, one a line."""
+    for name, field in fields.items():
+        flag = name.replace("_", "-")
+        if field.annotation is bool and field.default is True:
+            flag = f"no-{flag}"
+            described = f"without {field.description}"
+        else:
+            default = "" if field.default in ("", None, False) else f" [{field.default}]"
+            described = f"{field.description}{default}"
+        yield f"{'':<{indent}}{'--' + flag:<23} {described}"
 
 
 def _solve_set(

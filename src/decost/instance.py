@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Problem: TypeAlias = Literal["OP", "OPTW", "OPVP", "OPTWVP", "TOP", "TOPTW", "TOPVP", "TOPTWVP"]
 
 TOLERANCE = 1e-6
@@ -331,6 +332,22 @@ class Instance:
         if "rate" in changes or "max_stay" in changes:
             del given["pieces"]
         return Instance(**(given | changes))
+
+    def only(self, stops: Sequence[int] | IntArray) -> Instance:
+        """Copy the instance with these stops alone, numbered anew in the given order."""
+        nodes = np.array([0, *stops], dtype=np.int64)
+        places = np.append(nodes, self.end) if self.separate_end else nodes
+        pieces = self.pieces
+        return self.replace(
+            xy=None if self.xy is None else self.xy[places],
+            travel=None if self.matrix is None else self.matrix[np.ix_(places, places)],
+            **{
+                field: getattr(self, field)[nodes]
+                for field in ("open", "close", "leave_by", "reward", "min_stay")
+            },
+            pieces=[pieces[node] for node in nodes],
+            ids=None if self.ids is None else [self.ids[stop - 1] for stop in stops],
+        )
 
     @property
     def nodes(self) -> int:

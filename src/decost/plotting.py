@@ -1,10 +1,10 @@
-"""Pictures of a plan: the route map and the timeline."""
+"""Pictures: of a plan, its route map and timeline; of a training, its curves."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from operator import attrgetter
@@ -23,7 +23,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    PercentFormatter,
+    SymmetricalLogLocator,
+)
 
 from decost.files import replacing
 from decost.instance import FloatArray, Instance
@@ -57,6 +63,7 @@ _STEPS = (1, 2, 2.5, 5, 10)
 
 _MAX_MAP_LABELS = 120
 _MAX_MAP_IDS, _MAX_ID_LENGTH = 30, 14
+_TINY_GAP = 0.01  # percent; below it an axis is linear, if it has to show zero
 _MAX_SCALED = 1_000  # places; without coordinates, laying out more of them takes too long
 
 
@@ -111,6 +118,53 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
     axes = _add_axes(figure, "timeline", at)
     _draw_timeline(axes, instance, lanes)
     _write_rows(axes, texts, columns, script)
+    return figure
+
+
+def plot_training(history: Sequence[Mapping[str, float]]) -> Figure:
+    """Draw how a training went: its validation gap and, below it, its mean training profit.
+
+    Parameters
+    ----------
+    history
+        A row for each epoch: "epoch" (by default the row's number, from 1), "gap" (of the
+        validation, in percent) and "profit" (mean of the training). Other values are not
+        drawn, and one that is missing or not finite is passed over.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture, with axes labelled "gap" and "profit", of which one is left out if there
+        is nothing to draw. The gap has a logarithmic axis, which is linear around zero if
+        there are gaps of zero or less.
+
+    Raises
+    ------
+    ValueError
+        If there is neither a gap nor a profit.
+    """
+    epochs, gaps, profits = _columns(history)
+    panels = [
+        (label, values)
+        for label, values in (("gap", gaps), ("profit", profits))
+        if np.isfinite(values).any()
+    ]
+    if not panels:
+        raise ValueError("history: has neither a gap nor a profit to draw")
+    best = int(np.nanargmin(gaps)) if np.isfinite(gaps).any() else None
+
+    panel_height, between = 2.6, 0.5
+    height = _HEADING + len(panels) * (panel_height + between) + 0.15
+    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white")
+    _write_heading(figure, "Training", _training_summary(epochs, gaps, best), _find_script(""))
+    for number, (label, values) in enumerate(panels):
+        top = _HEADING + 0.1 + number * (panel_height + between)
+        at = (_MARGIN + 0.45, top, _WIDTH - 2 * _MARGIN - 0.55, panel_height)
+        axes = _add_axes(figure, label, at)
+        _draw_curve(axes, label, epochs, values)
+        if best is not None:
+            _mark_best(axes, label, epochs, values, best)
+    axes.set_xlabel("epoch", size=8, color=_MUTED)
     return figure
 
 
@@ -784,3 +838,96 @@ def _timeline_key(instance: Instance, lanes: Sequence[_Lane]) -> list[Artist]:
     if (instance.leave_by[stops] <= instance.budget).any():
         key.append(_marker("leave by", "|", 60, _LIMIT, _LIMIT, 1.8))
     return [*key, budget]
+
+
+# Training
+
+
+def _columns(history: Sequence[Mapping[str, float]]) -> FloatArray:
+    """Epochs, gaps and profits in the order of the epochs, with NaN where there are none."""
+    if not history:
+        raise ValueError("history: has no epochs")
+    rows = [
+        (row.get("epoch", number), row.get("gap", np.nan), row.get("profit", np.nan))
+        for number, row in enumerate(history, start=1)
+    ]
+    table = np.array(rows, dtype=np.float64)
+    if not np.isfinite(table[:, 0]).all():
+        raise ValueError("history: has an epoch that is not a number")
+    table[~np.isfinite(table)] = np.nan
+    return table[table[:, 0].argsort(kind="stable")].T
+
+
+def _training_summary(epochs: FloatArray, gaps: FloatArray, best: int | None) -> str:
+    facts = [f"epoch {_number(epochs[-1])}"]
+    if best is not None:
+        last = gaps[np.isfinite(gaps)][-1]
+        facts.append(f"last gap {_percent(last)}")
+        facts.append(f"best gap {_percent(gaps[best])} at epoch {_number(epochs[best])}")
+    return "   ·   ".join(facts)
+
+
+def _percent(value: float) -> str:
+    return f"{value:.3g}%"
+
+
+def _draw_curve(axes: Axes, label: str, epochs: FloatArray, values: FloatArray) -> None:
+    first, last = epochs[0], epochs[-1]
+    room = 0.02 * (last - first) or 0.5
+    axes.set_xlim(first - room, last + room)
+    axes.xaxis.set_major_locator(MaxNLocator(10, steps=_STEPS, integer=True, min_n_ticks=1))
+    axes.grid(color=_WINDOW, linewidth=0.6)
+    axes.set_axisbelow(True)
+    seen = np.isfinite(values)
+    axes.plot(
+        epochs[seen],
+        values[seen],
+        color=_ROUTE_COLOURS[0],
+        linewidth=1.1,
+        marker="o",
+        markersize=3.0 if seen.sum() <= 60 else 0.0,
+        label=label,
+    )
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    if label == "gap":
+        _write_title(axes, "Validation gap", _scale_gap(axes, values[seen]))
+    else:
+        axes.ticklabel_format(axis="y", useOffset=False)
+        axes.yaxis.set_offset_position("right")  # clear of the title
+        _write_title(axes, "Training profit", "mean of an epoch")
+
+
+def _scale_gap(axes: Axes, gaps: FloatArray) -> str:
+    """Make the axis logarithmic as far as it can be, and say so."""
+    remark = ""
+    if (gaps > 0).all():
+        axes.set_yscale("log")
+        few = gaps.max() < 1e4 * gaps.min()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+        remark = "logarithmic"
+    elif (gaps > _TINY_GAP).any():
+        axes.set_yscale("symlog", linthresh=_TINY_GAP)
+        axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_TINY_GAP))
+        remark = f"logarithmic beyond {_TINY_GAP:g}%"
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
+    axes.minorticks_off()
+    return remark
+
+
+def _mark_best(axes: Axes, label: str, epochs: FloatArray, values: FloatArray, best: int) -> None:
+    """Mark the epoch of the best gap in any of the curves."""
+    axes.axvline(epochs[best], color=_ROUTE_COLOURS[1], linewidth=0.8, linestyle=_DASHES, zorder=1)
+    key = f"best gap, epoch {_number(epochs[best])}"
+    mark = _marker(key, "o", 45, "none", _ROUTE_COLOURS[1], 1.6)
+    mark.set_data(epochs[[best]], values[[best]])
+    axes.add_line(mark)
+    if label == "gap":
+        axes.legend(
+            handles=[mark],
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0 + 3.0 / _size(axes)[1]),
+            borderaxespad=0.0,
+            frameon=False,
+            fontsize=_TEXT,
+            labelcolor=_INK,
+        )

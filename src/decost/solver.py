@@ -24,11 +24,16 @@ DEFAULT_METHOD = "auto"
 
 # Modules are imported when their method is asked for: a method may need a slow import.
 _MODULES = {
-    "auto": "decost.methods.auto",
-    "exact": "decost.methods.exact",
-    "greedy": "decost.methods.greedy",
-    "milp": "decost.methods.milp",
+    "auto": ("decost.methods.auto", "METHOD"),
+    "decost": ("decost.methods.policy", "DECOST"),
+    "exact": ("decost.methods.exact", "METHOD"),
+    "greedy": ("decost.methods.greedy", "METHOD"),
+    "milp": ("decost.methods.milp", "METHOD"),
+    "pomo": ("decost.methods.policy", "POMO"),
 }
+BATCH = 100
+"""Most instances that a method for many at once gets at a time."""
+
 _METHODS: dict[str, Method] = {}
 _PREPARED: set[str] = set()
 _PREPARING = Lock()
@@ -51,7 +56,8 @@ def get_method(name: str) -> Method:
         if name not in _MODULES:
             known = ", ".join(sorted({*_MODULES, *_METHODS}))
             raise MethodError(f"method {name!r}: unknown, choose from: {known}")
-        _METHODS[name] = import_module(_MODULES[name]).METHOD
+        module, attribute = _MODULES[name]
+        _METHODS[name] = getattr(import_module(module), attribute)
     return _METHODS[name]
 
 
@@ -154,11 +160,15 @@ def solve_each(
     chosen = prepare(method)
     # Short tasks are bundled, or handing them over would cost more than solving them.
     bundle = max(1, min(32, len(instances) // (8 * workers)))
+    if chosen.many is not None:
+        bundle = max(1, min(BATCH, -(-len(instances) // workers)))
     bundles = [instances[k : k + bundle] for k in range(0, len(instances), bundle)]
 
     left = Event()
 
     def run(part: Sequence[Instance]) -> list[Result]:
+        if chosen.many is not None:
+            return [] if left.is_set() else _run_many(chosen, settings, part)
         return [_run(chosen, settings, one) for one in part if not left.is_set()]
 
     pending: deque[Future[list[Result]]] = deque()
@@ -190,17 +200,31 @@ def _options(method: Method, given: dict[str, Any]) -> Options:
 
 
 def _run(method: Method, options: Options, instance: Instance) -> Result:
+    _require_able(method, instance)
+    begin = time.perf_counter()
+    result = method.function(instance, options)
+    return _signed(result, method, options, time.perf_counter() - begin)
+
+
+def _run_many(method: Method, options: Options, instances: Sequence[Instance]) -> list[Result]:
+    """Solve some at once; each counts with its share of the time."""
+    assert method.many is not None
+    for instance in instances:
+        _require_able(method, instance)
+    begin = time.perf_counter()
+    results = method.many(instances, options)
+    share = (time.perf_counter() - begin) / max(1, len(instances))
+    return [_signed(result, method, options, share) for result in results]
+
+
+def _require_able(method: Method, instance: Instance) -> None:
     if instance.vehicles > 1 and not method.teams:
         able = ", ".join(other.name for other in list_methods() if other.teams)
         raise MethodError(
             f"vehicles = {instance.vehicles}: method {method.name!r} plans for one vehicle; "
             f"for teams choose from: {able}"
         )
-    begin = time.perf_counter()
-    result = method.function(instance, options)
-    return replace(
-        result,
-        runtime=time.perf_counter() - begin,
-        method=method.name,
-        seed=options.seed,
-    )
+
+
+def _signed(result: Result, method: Method, options: Options, runtime: float) -> Result:
+    return replace(result, runtime=runtime, method=method.name, seed=options.seed)

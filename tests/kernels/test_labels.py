@@ -148,8 +148,9 @@ def test_values_after_say_when_there_is_no_room() -> None:
     instance = Instance(budget=3, xy=random.random((8, 2)), reward=random.integers(1, 9, 8))
     values = np.empty(8)
     route = np.empty(0, dtype=np.int64)
-    assert not values_after(instance.arrays, True, route, 1, values)
-    assert values_after(instance.arrays, True, route, 4000, values)
+    wanted = np.ones(8, dtype=np.bool_)
+    assert not values_after(instance.arrays, True, route, wanted, 1, values)
+    assert values_after(instance.arrays, True, route, wanted, 4000, values)
     assert values.max() == pytest.approx(
         solve_small(instance.arrays, True, 4000, 10**6)[1], rel=1e-12
     )

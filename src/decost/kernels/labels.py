@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
+from decost.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
 from decost.kernels.profile import earns_no_less, inlined, jit, merge, prefix, window
 from decost.kernels.reduction import Core, reduce_instance
@@ -550,12 +550,17 @@ def solve_small(
 
 @jit
 def values_after(
-    arrays: Arrays, euclidean: bool, route: IntArray, capacity: int, values: FloatArray
+    arrays: Arrays,
+    euclidean: bool,
+    route: IntArray,
+    wanted: BoolArray,
+    capacity: int,
+    values: FloatArray,
 ) -> bool:
-    """Write the best total profit of a plan that begins with a route, for every next stop.
+    """Write the best total profit of a plan that begins with a route, for every next stop wanted.
 
-    Entry 0 is for going home. Stops that cannot follow, or never earn anything, get minus
-    infinity. The answer is false if there was no room for all labels.
+    Entry 0 is for going home. Stops that are not wanted, cannot follow, or never earn anything
+    get minus infinity. The answer is false if there was no room for all labels.
     """
     for k in range(len(values)):
         values[k] = -np.inf
@@ -584,7 +589,9 @@ def values_after(
     loose = capacity < 0  # never, as in `solve_small`
     for k in range(len(core.stop)):
         start = time + arrays.travel[place, core.stop[k]]
-        if (visited[k >> 6] >> (k & 63)) & 1 or start > core.late[k] + core.slack:
+        if not wanted[core.stop[k]] or (visited[k >> 6] >> (k & 63)) & 1:
+            continue
+        if start > core.late[k] + core.slack:
             continue
         wait = max(0.0, core.early[k] - start)
         start += wait

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from decost.instance import TOLERANCE, Instance
+from decost.instance import TOLERANCE, Instance, IntArray
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Batch:
 def pad_instances(
     instances: Sequence[Instance],
     *,
+    kept: Sequence[IntArray] | None = None,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str | None = None,
 ) -> Batch:
@@ -73,11 +74,15 @@ def pad_instances(
     ----------
     instances
         The problems.
+    kept
+        Nodes of each instance that are kept, the depot first; all of them by default.
     dtype, device
         Precision and place of the tensors.
     """
     count = len(instances)
-    nodes = max((instance.nodes for instance in instances), default=1)
+    if kept is None:
+        kept = [np.arange(instance.nodes) for instance in instances]
+    nodes = max(map(len, kept), default=1)
     most = max((int(np.diff(instance.piece_start).max()) for instance in instances), default=0)
     tables = {
         "travel": np.zeros((count, nodes, nodes)),
@@ -89,18 +94,20 @@ def pad_instances(
         "rate": np.zeros((count, nodes, most)),
         "length": np.zeros((count, nodes, most)),
     }
-    for row, instance in enumerate(instances):
-        arrays, size = instance.arrays, instance.nodes
+    for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
+        arrays, size = instance.arrays, len(chosen)
         travel = tables["travel"][row]  # (node, node)
-        travel[:size, :size] = arrays.travel[:size, :size]
-        travel[:size, 0] = arrays.travel[:size, arrays.end]
+        travel[:size, :size] = arrays.travel[chosen[:, None], chosen]
+        travel[:size, 0] = arrays.travel[chosen, arrays.end]
         travel[0, 0] = 0.0
         for field in ("open", "close", "leave_by", "reward", "min_stay"):
-            tables[field][row, :size] = getattr(arrays, field)
-        node = np.repeat(np.arange(size), np.diff(arrays.piece_start))  # (all pieces,)
-        piece = np.arange(len(node)) - arrays.piece_start[node]  # (all pieces,)
-        tables["rate"][row, node, piece] = arrays.piece_rate
-        tables["length"][row, node, piece] = arrays.piece_length
+            tables[field][row, :size] = getattr(arrays, field)[chosen]
+        pieces = np.diff(arrays.piece_start)[chosen]  # (node,)
+        node = np.repeat(np.arange(size), pieces)  # (all pieces,)
+        piece = np.arange(len(node)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        source = arrays.piece_start[chosen[node]] + piece  # (all pieces,)
+        tables["rate"][row, node, piece] = arrays.piece_rate[source]
+        tables["length"][row, node, piece] = arrays.piece_length[source]
     return Batch(
         **{
             field: torch.as_tensor(table, dtype=dtype, device=device)

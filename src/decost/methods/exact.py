@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from decost.instance import FloatArray, Instance
+from decost.instance import BoolArray, FloatArray, Instance
 from decost.kernels.bounds import Bounds, improve_penalties, make_grid, no_bounds
 from decost.kernels.labels import (
     BEST,
@@ -148,7 +148,11 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
 
 
 def values_to_go(
-    instances: Sequence[Instance], routes: Sequence[Sequence[int]], *, threads: int | None = None
+    instances: Sequence[Instance],
+    routes: Sequence[Sequence[int]],
+    *,
+    wanted: Sequence[BoolArray] | None = None,
+    threads: int | None = None,
 ) -> list[FloatArray]:
     """Give the exact worth of every next step, for a batch of partial routes.
 
@@ -157,6 +161,8 @@ def values_to_go(
     instances, routes
         Problems with one vehicle and, for each, the stops visited so far. An instance may
         come more than once.
+    wanted
+        By node, which next steps to find the worth of; all by default.
     threads
         How many to work on at a time, by default one a core.
 
@@ -165,21 +171,27 @@ def values_to_go(
     list of arrays
         For each route, by node: the profit of the best whole plan that begins with the route
         and goes on to that stop; entry 0 is for going home at once. Minus infinity where
-        there is no such plan, and at stops that can never earn anything.
+        there is no such plan, at stops that can never earn anything, and where not wanted.
     """
 
-    def run(instance: Instance, route: Sequence[int]) -> FloatArray:
+    def run(instance: Instance, route: Sequence[int], some: BoolArray) -> FloatArray:
+        euclidean = instance.matrix is None
         values = np.empty(instance.nodes)
         stops, _ = flatten_routes(instance, [route])
         capacity = CAPACITY
-        while not values_after(instance.arrays, instance.matrix is None, stops, capacity, values):
+        while not values_after(instance.arrays, euclidean, stops, some, capacity, values):
             capacity *= 4
         return values
 
-    if len(routes) != len(instances):
-        raise ValueError(f"routes: there are {len(routes)} for {len(instances)} instances")
+    if wanted is None:
+        wanted = [np.ones(instance.nodes, dtype=np.bool_) for instance in instances]
+    for name, given in (("routes", routes), ("wanted", wanted)):
+        if len(given) != len(instances):
+            raise ValueError(f"{name}: there are {len(given)} for {len(instances)} instances")
+    if threads == 1:
+        return list(map(run, instances, routes, wanted))
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        return list(pool.map(run, instances, routes))
+        return list(pool.map(run, instances, routes, wanted))
 
 
 def warm_up() -> None:

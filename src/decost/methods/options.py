@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,8 @@ class Method:
     """One way to solve: `function(instance, options)` with what the door must know of it.
 
     `teams` says whether it plans for several vehicles; `warm_up` compiles or loads what the
-    function needs, and is called once before it.
+    function needs, and is called once before it. A method that is faster on many instances at
+    once has a function `many` for them.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Method:
     options: type[Options] = Options
     teams: bool = True
     warm_up: Callable[[], object] | None = None
+    many: Callable[[Sequence[Instance], Any], list[Result]] | None = None

@@ -1,0 +1,172 @@
+"""Settings of networks and of their training, with the paper's values as defaults."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from decost.generators import FAMILIES
+
+
+class NetworkConfig(BaseModel):
+    """Shape of a network; a file of weights carries it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    network: Literal["paper", "prefix"] = Field(
+        default="paper", description="the paper's, or ours with exact prefix features"
+    )
+    layers: int = Field(default=6, ge=1, le=64, description="layers of the encoder")
+    width: int = Field(default=128, ge=1, le=4096, description="width of the encoding")
+    heads: int = Field(default=8, ge=1, le=64, description="heads of the attention")
+    feed_forward: int = Field(
+        default=512, ge=1, le=16384, description="width of the feed-forward networks"
+    )
+    clip: float = Field(default=10.0, gt=0, le=100, description="tanh clipping of the logits")
+    spatial_encoding: bool = Field(
+        default=True, description="edge bias of the attention, from travel times"
+    )
+    context: int = Field(
+        default=12, ge=1, le=100_000, description="most stops that a prefix network looks at"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_shape(cls, given: Any) -> Any:
+        """A prefix network runs at every step, so it is small unless told otherwise."""
+        if isinstance(given, dict) and given.get("network") == "prefix":
+            return PREFIX_SHAPE | given
+        return given
+
+    @model_validator(mode="after")
+    def _even_heads(self) -> NetworkConfig:
+        if self.width % self.heads:
+            raise ValueError(f"width = {self.width}: must be a multiple of heads = {self.heads}")
+        return self
+
+
+PREFIX_SHAPE = {"layers": 3, "width": 64, "heads": 4, "feed_forward": 128}
+
+
+class TrainConfig(NetworkConfig):
+    """All settings of a training run; the paper's recipe (its appendix D) by default."""
+
+    nodes: str = Field(default="50", description="nodes of an instance; several: 50,100")
+    window: str = Field(default="100", description="the paper's TW; several: 100,500")
+    settings: str = Field(
+        default="",
+        description="instead, a list like 50:100,500:100,mixed-14:100 (family-nodes:window)",
+    )
+    budget: float | None = Field(
+        default=None, gt=0, le=10**6, description="time budget; by default the paper's"
+    )
+    vehicles: int = Field(default=1, ge=1, le=100, description="vehicles of an instance")
+    teacher: Literal["none", "exact"] = Field(
+        default="none", description="none: REINFORCE; exact: regret by exact values to go"
+    )
+    epochs: int = Field(default=800, ge=1, le=10**6, description="epochs")
+    patience: int = Field(
+        default=100, ge=1, le=10**6, description="epochs without improvement before an early stop"
+    )
+    episodes: int = Field(default=10_000, ge=1, le=10**8, description="instances an epoch")
+    batch_size: int = Field(default=128, ge=1, le=10**5, description="instances a step")
+    samples: int = Field(default=50, ge=1, le=10**5, description="routes an instance")
+    learning_rate: float = Field(default=1e-4, gt=0, le=1, description="of Adam")
+    final_learning_rate: float = Field(
+        default=1.0, gt=0, le=1, description="part of it that a cosine ends with"
+    )
+    weight_decay: float = Field(default=1e-6, ge=0, le=1, description="of Adam")
+    beta1: float = Field(default=1000.0, ge=0, le=10**9, description="weight of REINFORCE")
+    beta2: float = Field(default=1000.0, ge=0, le=10**9, description="weight of the pTAR loss")
+    ptar: bool = Field(default=True, description="the pTAR loss")
+    stay_optimisation: bool = Field(
+        default=True, description="reward of the optimal stays, not of the predicted ones"
+    )
+    imitation: float = Field(
+        default=0.5, ge=0, le=1, description="part of a run in which the teacher is imitated"
+    )
+    temperature: float = Field(
+        default=0.005, gt=0, le=1, description="loss that a teacher to imitate makes light of"
+    )
+    validation: int = Field(
+        default=256, ge=1, le=10**6, description="instances on which the gap is measured"
+    )
+    time_limit: float | None = Field(
+        default=None, ge=0, description="seconds after which the epoch is the last"
+    )
+    start: str = Field(default="", description="weights to begin with: a file or a model's name")
+    seed: int = Field(default=0, ge=0, le=2**32 - 1, description="seed of everything random")
+    device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")
+    threads: int = Field(default=0, ge=0, le=1024, description="threads; 0 for one a core")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _recipe_of_the_teacher(cls, given: Any) -> Any:
+        """What suits the exact teacher, unless told otherwise."""
+        if isinstance(given, dict) and given.get("teacher") == "exact":
+            given = TEACHER_RECIPE | given
+        if isinstance(given, dict) and given.get("network") == "prefix":
+            given = {"ptar": False} | given
+        return given
+
+    @model_validator(mode="after")
+    def _sensible(self) -> TrainConfig:
+        self.sources()
+        if self.network == "prefix" and (self.ptar or not self.stay_optimisation):
+            what = "ptar" if self.ptar else "no-stay-optimisation"
+            raise ValueError(f"{what}: a prefix network predicts no stays")
+        if self.teacher == "exact" and self.vehicles > 1:
+            raise ValueError(f"vehicles = {self.vehicles}: the exact teacher plans for one")
+        return self
+
+    def sources(self) -> list[Source]:
+        """Kinds of instances to train on, each as often as the others."""
+        given = self.settings or ",".join(
+            f"{nodes}:{window}"
+            for nodes in self.nodes.split(",")
+            for window in self.window.split(",")
+        )
+        return [_source(word) for word in given.split(",")]
+
+    def network_config(self) -> NetworkConfig:
+        """Take the part that belongs to the network."""
+        return NetworkConfig(**{name: getattr(self, name) for name in NetworkConfig.model_fields})
+
+
+class Source(NamedTuple):
+    """A kind of random instances: a family of `decost.generate`, a size and a window."""
+
+    family: str
+    nodes: int
+    window: float
+
+    def __str__(self) -> str:
+        return f"{self.family}-{self.nodes}:{self.window:g}"
+
+
+def _source(word: str) -> Source:
+    left, colon, window = word.strip().partition(":")
+    family, dash, nodes = left.rpartition("-")
+    try:
+        source = Source(family if dash else "paper", int(nodes), float(window))
+    except ValueError:
+        raise ValueError(f"settings: {word!r} is not like 50:100 or mixed-14:100") from None
+    if source.family not in FAMILIES:
+        raise ValueError(f"settings: {word!r}: families are {', '.join(FAMILIES)}")
+    if not 2 <= source.nodes <= 10_000:
+        raise ValueError(f"settings: {word!r}: nodes must be from 2 to 10000")
+    if not 0 < source.window <= 10**6:
+        raise ValueError(f"settings: {word!r}: the window must be positive, at most a million")
+    return source
+
+
+TEACHER_RECIPE = {
+    "network": "prefix",
+    "samples": 1,
+    "batch_size": 64,
+    "learning_rate": 1e-3,
+    "final_learning_rate": 0.02,
+    "weight_decay": 1e-2,
+    "ptar": False,
+}

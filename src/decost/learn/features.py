@@ -1,0 +1,167 @@
+"""Instances as the networks see them: only the useful stops, without units, padded to a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from decost.instance import TOLERANCE, FloatArray, Instance
+from decost.kernels.reduction import reduce_instance
+from decost.learn.batched_stays import Batch, pad_instances
+
+SYMMETRIES = 8
+"""Ways to turn and mirror the square."""
+
+NODE_FEATURES = 8
+"""Numbers that describe a node: x, y, open, close, rate, longest stay, reward, shortest stay."""
+
+
+@dataclass(frozen=True)
+class Problems:
+    """A batch of problems reduced to the depot and the useful stops, with their units.
+
+    A stop that cannot be reached in time and left for home is never seen by a network; of the
+    paper's 50 stops some 20 remain. Times are divided by the mean travel time between the nodes
+    that are left and profits by the mean of what a stop can earn, so that a plan does not depend
+    on units; coordinates are put into the square from -1/2 to 1/2.
+
+    Attributes
+    ----------
+    batch
+        The reduced instances, in their own units and double precision.
+    node
+        Number of each node in its instance, 0 for the depot and for padding, (batch, node).
+    latest
+        Latest start of service from which a stop can still be left for home in time: the
+        paper's two masks in one number, minus infinity for padding, (batch, node).
+    full_profit
+        Most that a stop can earn within the budget, (batch, node).
+    xy
+        Coordinates, all 0 where an instance has none, (batch, node, 2).
+    time_unit, profit_unit
+        What times and profits are divided by, (batch,).
+    vehicles
+        Size of the team, (batch,).
+    turning
+        Whether the samples of a rollout see an instance in the eight positions of the square:
+        the first eighth of them in the first one, and so on.
+    """
+
+    batch: Batch
+    node: Tensor
+    latest: Tensor
+    full_profit: Tensor
+    xy: Tensor
+    time_unit: Tensor
+    profit_unit: Tensor
+    vehicles: Tensor
+    turning: bool = False
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @property
+    def slack(self) -> Tensor:
+        """By how much a deadline may be overstepped, as everywhere in the package, (batch, 1)."""
+        return TOLERANCE / 1000 * self.batch.budget[:, None]  # (batch, 1)
+
+    @property
+    def max_stay(self) -> Tensor:
+        """Longest stay, at most the budget, (batch, node)."""
+        longest = self.batch.min_stay + self.batch.length.sum(2)  # (batch, node)
+        return torch.minimum(longest, self.batch.budget[:, None])  # (batch, node)
+
+    def turned(self) -> Problems:
+        """Show the instances to samples in the eight positions of the square."""
+        return replace(self, turning=True)
+
+    def node_features(self) -> Tensor:
+        """Describe the nodes by the paper's inputs and what it has no use for, without units.
+
+        Windows are told as parts of the budget, stays in units of the mean travel time. If
+        `turning`, there are eight descriptions of every instance, one after another.
+        """
+        batch = self.batch
+        budget = batch.budget[:, None]  # (batch, 1)
+        profit, time = self.profit_unit[:, None], self.time_unit[:, None]  # (batch, 1)
+        rate = batch.rate.amax(2) if batch.rate.shape[2] else torch.zeros_like(batch.open)
+        columns = (
+            self.xy[..., 0],
+            self.xy[..., 1],
+            (batch.open / budget).clamp(0.0, 1.0),
+            (batch.close / budget).clamp(0.0, 1.0),
+            rate * time / profit,
+            self.max_stay / time,
+            batch.reward / profit,
+            batch.min_stay / time,
+        )
+        features = torch.stack(columns, 2).float()  # (batch, node, NODE_FEATURES)
+        if self.turning:
+            features = features.repeat_interleave(SYMMETRIES, 0)
+            position = torch.arange(len(features), device=features.device) % SYMMETRIES
+            features[..., :2] = turn(features[..., :2], position[:, None])
+        return features
+
+
+def turn(xy: Tensor, position: Tensor) -> Tensor:
+    """Put coordinates (..., 2) into one of the eight positions of the square, 0 to 7, (...)."""
+    x, y = xy.unbind(-1)
+    x = x.where(position & 1 == 0, -x)
+    y = y.where(position & 2 == 0, -y)
+    swapped = position & 4 > 0
+    return torch.stack((y.where(swapped, x), x.where(swapped, y)), -1)
+
+
+def useful_part(instance: Instance) -> Instance:
+    """Copy an instance without the stops that no plan can earn anything with."""
+    return instance.only(reduce_instance(instance.arrays, instance.matrix is None).stop)
+
+
+def load_problems(
+    instances: Sequence[Instance], device: torch.device | str | None = None
+) -> Problems:
+    """Reduce instances to what matters and make a batch of them."""
+    cores = [reduce_instance(one.arrays, one.matrix is None) for one in instances]
+    kept = [np.concatenate(([0], core.stop)) for core in cores]
+    batch = pad_instances(instances, kept=kept, dtype=torch.float64, device=device)
+    count, size = batch.open.shape
+    node = np.zeros((count, size), dtype=np.int64)
+    xy = np.zeros((count, size, 2))
+    profit = np.zeros((count, size))
+    time_unit, profit_unit = np.ones(count), np.ones(count)
+    for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
+        number = len(chosen)
+        node[row, :number] = chosen
+        profit[row, 1:number] = cores[row].full_profit
+        if instance.xy is not None:
+            xy[row, :number] = _in_square(instance.xy)[chosen]
+        if number > 1:
+            travel = instance.travel[np.ix_(chosen, chosen)]
+            time_unit[row] = travel.sum() / (number * (number - 1)) or 1.0
+            profit_unit[row] = profit[row].sum() / (number - 1) or 1.0
+    home = batch.travel[:, :, 0]  # (batch, node)
+    latest = torch.minimum(batch.close, batch.leave_by - batch.min_stay)  # (batch, node)
+    latest = torch.minimum(latest, batch.budget[:, None] - home - batch.min_stay)
+
+    def tensor(table: np.ndarray) -> Tensor:
+        return torch.as_tensor(table, device=device)
+
+    return Problems(
+        batch=batch,
+        node=tensor(node),
+        latest=latest,
+        full_profit=tensor(profit),
+        xy=tensor(xy),
+        time_unit=tensor(time_unit),
+        profit_unit=tensor(profit_unit),
+        vehicles=tensor(np.array([instance.vehicles for instance in instances], dtype=np.int64)),
+    )
+
+
+def _in_square(xy: FloatArray) -> FloatArray:
+    low, high = xy.min(0), xy.max(0)
+    return np.asarray((xy - (low + high) / 2) / (float((high - low).max()) or 1.0))

@@ -1,0 +1,203 @@
+"""Plans by a trained network: `decost`, the paper's two stages, and `pomo`, its baseline."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from pydantic import Field
+
+from decost.instance import Instance
+from decost.learn.checkpoint import WeightsError, load_weights, model_path
+from decost.learn.features import SYMMETRIES, Problems, load_problems
+from decost.learn.network import PaperNetwork, PrefixNetwork
+from decost.learn.rollout import (
+    Rollout,
+    greedy_choice,
+    optimal_profit,
+    predicted_profit,
+    roll_out,
+    sampled_choice,
+    split_vehicles,
+)
+from decost.methods.options import Method, Options
+from decost.result import Result
+from decost.solution import Solution, make_solution
+from decost.stays import best_solution
+
+TOGETHER = 1 << 22
+"""Most entries of the travel times that are in one batch of large instances."""
+
+
+class PolicyOptions(Options):
+    """Options of `decost`."""
+
+    weights: str = Field(
+        default="generalist", description="a model's name (see decost models), or a file"
+    )
+    symmetries: bool = Field(
+        default=True, description="the eight positions of the square, of which the best counts"
+    )
+    samples: int = Field(
+        default=0, ge=0, le=10**5, description="routes drawn at random besides the likeliest"
+    )
+    stay_optimisation: bool = Field(
+        default=True, description="stage two: optimal stays, not the predicted ones"
+    )
+    device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")
+
+
+class PomoOptions(PolicyOptions):
+    """Options of `pomo`."""
+
+    weights: str = Field(
+        default="pomo", description="a model's name (see decost models), or a file"
+    )
+    stay_optimisation: bool = Field(
+        default=False, description="stage two: optimal stays, not the predicted ones"
+    )
+
+
+def policy(instance: Instance, options: PolicyOptions) -> Result:
+    """Let a network build the routes and, in stage two, find the best stays for them."""
+    return policy_many([instance], options)[0]
+
+
+def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[Result]:
+    """Plan for many instances at once, which takes far less time than one after another."""
+    deadline = time.perf_counter() + (
+        math.inf if options.time_limit is None else options.time_limit
+    )
+    network = _load(options.weights, options.device)
+    if network.wants_prefix and not options.stay_optimisation:
+        raise WeightsError(f"weights = {options.weights}: its network predicts no stays")
+    results: list[Result] = []
+    with _one_thread(), torch.inference_mode():
+        for part in _parts(instances):
+            results += _plan(part, network, options, deadline)
+    return results
+
+
+def _plan(
+    instances: Sequence[Instance],
+    network: PaperNetwork | PrefixNetwork,
+    options: PolicyOptions,
+    deadline: float,
+) -> list[Result]:
+    problems = load_problems(instances, options.device)
+    turned = problems
+    samples = 1
+    if options.symmetries and any(instance.xy is not None for instance in instances):
+        turned, samples = problems.turned(), SYMMETRIES
+    rollouts = [roll_out(network, turned, samples, greedy_choice, deadline=deadline)]
+    if options.samples:
+        generator = torch.Generator(options.device).manual_seed(options.seed)
+        choose = sampled_choice(generator)
+        rollouts.append(roll_out(network, problems, options.samples, choose, deadline=deadline))
+    best: list[tuple[float, list[list[int]], list[list[float]]]] = [(-1.0, [], [])] * len(instances)
+    for rollout in rollouts:
+        for row, found in enumerate(_best_routes(problems, rollout, options.stay_optimisation)):
+            best[row] = max(best[row], found, key=lambda plan: plan[0])
+    return [
+        Result(instance, _solution(instance, routes, stays, options), "feasible", None)
+        for instance, (_, routes, stays) in zip(instances, best, strict=True)
+    ]
+
+
+def _best_routes(
+    problems: Problems, rollout: Rollout, optimise: bool
+) -> Iterator[tuple[float, list[list[int]], list[list[float]]]]:
+    """Take the best sample of each instance: its profit, routes and predicted stays."""
+    if optimise:
+        profit, _ = optimal_profit(problems, rollout.nodes)  # (batch, samples)
+    else:
+        profit = predicted_profit(problems, rollout.nodes, rollout.stays)
+    most, chosen = profit.max(1)  # (batch,)
+    steps = rollout.nodes.shape[2]
+    index = chosen[:, None, None].expand(-1, 1, steps)  # (batch, 1, step)
+    nodes = rollout.nodes.gather(1, index)  # (batch, 1, step)
+    stays = rollout.stays.gather(1, index)[:, 0]  # (batch, step)
+    per_node = torch.zeros_like(problems.latest).scatter(1, nodes[:, 0], stays)  # (batch, node)
+    routes = split_vehicles(problems, nodes)[:, 0].flatten(1)  # (batch, vehicle * step)
+    shape = (len(problems), -1, steps)
+    stays = per_node.gather(1, routes).view(shape)  # (batch, vehicle, step)
+    numbers = problems.node.gather(1, routes).view(shape)  # (batch, vehicle, step)
+    for value, team, times in zip(most.tolist(), numbers.tolist(), stays.tolist(), strict=True):
+        kept = [[stop for stop in route if stop] for route in team]
+        yield value, kept, [some[: len(route)] for some, route in zip(times, kept, strict=True)]
+
+
+def _solution(
+    instance: Instance,
+    routes: list[list[int]],
+    stays: list[list[float]],
+    options: PolicyOptions,
+) -> Solution:
+    routes, stays = routes[: instance.vehicles], stays[: instance.vehicles]
+    if options.stay_optimisation:
+        return best_solution(instance, routes)
+    return make_solution(instance, routes, stays)
+
+
+def _parts(instances: Sequence[Instance]) -> Iterator[Sequence[Instance]]:
+    """Cut a batch of large instances into smaller ones."""
+    largest = max((instance.nodes for instance in instances), default=1)
+    size = max(1, TOGETHER // largest**2)
+    for first in range(0, len(instances), size):
+        yield instances[first : first + size]
+
+
+def _load(weights: str, device: str) -> PaperNetwork | PrefixNetwork:
+    """Load weights by file or name; again if the file has changed."""
+    path = Path(weights) if Path(weights).is_file() else None
+    if path is None and ("/" in weights or weights.endswith(".safetensors")):
+        raise WeightsError(f"weights = {weights}: there is no such file")
+    path = path or model_path(weights)
+    return _loaded(str(path.resolve()), path.stat().st_mtime_ns, device)
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: str, changed: int, device: str) -> PaperNetwork | PrefixNetwork:
+    return load_weights(path, device)[0]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch use one thread: instances are many, and tensors small."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def warm_up() -> None:
+    """Compile or load the kernels."""
+    instance = Instance(budget=9, xy=[[0, 0], [1, 0]], rate=[0, 2], max_stay=[0, 2])
+    load_problems([instance])
+    best_solution(instance, [[1]])
+
+
+DECOST = Method(
+    name="decost",
+    description="The paper's two stages: a trained network builds routes, stays are optimal.",
+    function=policy,
+    options=PolicyOptions,
+    warm_up=warm_up,
+    many=policy_many,
+)
+
+POMO = Method(
+    name="pomo",
+    description="The paper's baseline: its network without edges and stage two.",
+    function=policy,
+    options=PomoOptions,
+    warm_up=warm_up,
+    many=policy_many,
+)
