@@ -34,7 +34,7 @@ class NetworkConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _usual_shape(cls, given: Any) -> Any:
-        """A prefix network runs at every step, so it is small unless told otherwise."""
+        """Make a prefix network small unless told otherwise: it runs at every step."""
         if isinstance(given, dict) and given.get("network") == "prefix":
             return PREFIX_SHAPE | given
         return given
@@ -103,7 +103,7 @@ class TrainConfig(NetworkConfig):
     @model_validator(mode="before")
     @classmethod
     def _recipe_of_the_teacher(cls, given: Any) -> Any:
-        """What suits the exact teacher, unless told otherwise."""
+        """Take what suits the exact teacher and the network, unless told otherwise."""
         if isinstance(given, dict) and given.get("teacher") == "exact":
             given = TEACHER_RECIPE | given
         if isinstance(given, dict) and given.get("network") == "prefix":
@@ -146,7 +146,7 @@ class Source(NamedTuple):
 
 
 def _source(word: str) -> Source:
-    left, colon, window = word.strip().partition(":")
+    left, _, window = word.strip().partition(":")
     family, dash, nodes = left.rpartition("-")
     try:
         source = Source(family if dash else "paper", int(nodes), float(window))

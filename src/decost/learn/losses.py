@@ -57,7 +57,7 @@ def regret(worth: Tensor) -> Tensor:
 
 
 def regret_loss(log_probability: Tensor, worth: Tensor) -> Tensor:
-    """Expected regret of the choices, the sum over all states."""
+    """Sum the expected regret of the choices over all states."""
     return (log_probability.exp() * regret(worth)).sum()
 
 

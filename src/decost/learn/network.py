@@ -201,7 +201,7 @@ class PaperNetwork(nn.Module):
 
 
 HIGHEST = 60.0
-"""Largest score of attention that is told from larger ones: its exponential is far from infinite."""
+"""Largest score of attention; larger ones count as this one, so that no sum is infinite."""
 
 
 class PrefixLayer(nn.Module):

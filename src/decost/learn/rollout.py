@@ -348,8 +348,9 @@ def roll_out(
 
 
 def split_vehicles(problems: Problems, nodes: Tensor) -> Tensor:
-    """Give every vehicle its own route: from (batch, samples, step) to (batch, samples,
-    vehicle, step), each with its stops first and then zeros.
+    """Give every vehicle its own route, with its stops first and then zeros.
+
+    From shape (batch, samples, step) to (batch, samples, vehicle, step).
     """
     team = max(1, int(problems.vehicles.max()))
     home = (nodes == 0).long()  # (batch, samples, step)
@@ -379,7 +380,7 @@ def optimal_profit(problems: Problems, nodes: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def stay_profits(problems: Problems, nodes: Tensor, stays: Tensor) -> Tensor:
-    """What given stays earn at the nodes of the routes, (batch, samples, step)."""
+    """Tell what given stays earn at the nodes of the routes, (batch, samples, step)."""
     batch = problems.batch
     index = nodes[..., None].expand(*nodes.shape, batch.rate.shape[2])  # (b, s, step, piece)
     shape = (*index.shape[:2], *batch.rate.shape[1:])
