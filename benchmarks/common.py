@@ -1,4 +1,4 @@
-"""What the benchmarks share: the machine's speed, and tables."""
+"""What the benchmarks share: the machine's speed, tables, and training runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 
 def machine() -> str:
@@ -31,3 +33,16 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Write a Markdown table."""
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def trained(folder: Path, **settings: Any) -> Path:
+    """Train a network in a folder, or go on where that was interrupted; return its weights."""
+    from decost.learn.config import TrainConfig
+    from decost.learn.train import resume_run, start_run, train
+
+    begun = (folder / "checkpoint.safetensors").exists()
+    run = resume_run(folder) if begun else start_run(TrainConfig(**settings), folder)
+    if run.config != TrainConfig(**settings):
+        raise SystemExit(f"{folder}: holds a run with other settings")
+    train(run, lambda run: None)
+    return folder / "weights.safetensors"
