@@ -46,7 +46,7 @@ class NetworkConfig(BaseModel):
         return self
 
 
-PREFIX_SHAPE = {"layers": 3, "width": 64, "heads": 4, "feed_forward": 128}
+PREFIX_SHAPE = {"layers": 3, "width": 48, "heads": 4, "feed_forward": 96}
 
 
 class TrainConfig(NetworkConfig):

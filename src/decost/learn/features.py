@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -75,6 +77,31 @@ class Problems:
         longest = self.batch.min_stay + self.batch.length.sum(2)  # (batch, node)
         return torch.minimum(longest, self.batch.budget[:, None])  # (batch, node)
 
+    @cached_property
+    def scaled(self) -> Scaled:
+        """The same without units, in single precision."""
+        batch = self.batch
+        time, profit = self.time_unit[:, None], self.profit_unit[:, None]  # (batch, 1)
+        rate = batch.rate * (time / profit)[..., None]  # (batch, node, piece)
+        best_rate = rate.amax(2) if rate.shape[2] else torch.zeros_like(batch.open)
+        columns = (
+            self.latest / time,
+            batch.min_stay / time,
+            self.max_stay / time,
+            batch.travel[:, :, 0] / time,
+            batch.leave_by / time,
+            best_rate,
+            batch.reward / profit,
+            *self.xy.unbind(2),
+        )
+        return Scaled(
+            nodes=torch.stack(columns, 2).flatten(0, 1).float(),
+            travel=(batch.travel / time[..., None]).flatten().float(),
+            rate=rate.flatten(0, 1).float(),
+            length=(batch.length / time[..., None]).flatten(0, 1).float(),
+            budget=(batch.budget / self.time_unit).float(),
+        )
+
     def turned(self) -> Problems:
         """Show the instances to samples in the eight positions of the square."""
         return replace(self, turning=True)
@@ -105,6 +132,21 @@ class Problems:
             position = torch.arange(len(features), device=features.device) % SYMMETRIES
             features[..., :2] = turn(features[..., :2], position[:, None])
         return features
+
+
+class Scaled(NamedTuple):
+    """Times in units of the mean travel time and profits in units of the mean profit of a stop.
+
+    Rows are nodes of all instances one after another, (batch * node, ...); `travel` is flat.
+    The columns of `nodes` are latest start, shortest and longest stay, way home, `leave_by`,
+    best rate, reward, x and y.
+    """
+
+    nodes: Tensor
+    travel: Tensor
+    rate: Tensor
+    length: Tensor
+    budget: Tensor
 
 
 def turn(xy: Tensor, position: Tensor) -> Tensor:

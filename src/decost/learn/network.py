@@ -274,7 +274,8 @@ class PrefixNetwork(nn.Module):
         heads = self.config.heads
         hidden = view.live[:, None, None].logical_not()  # (view, 1, 1, candidate)
         if self.config.spatial_encoding:
-            bias = self.bias(view.pairs).permute(0, 3, 1, 2)  # (view, 2 * head, first, second)
+            bias = self.bias.weight @ view.pairs.flatten(2) + self.bias.bias[:, None]
+            bias = bias.view(count, -1, size, size)  # (view, 2 * head, first, second)
             bias = bias[:, :heads] + bias[:, heads:].transpose(2, 3)
         else:
             bias = view.tokens.new_zeros(count, heads, size, size)
@@ -286,7 +287,7 @@ class PrefixNetwork(nn.Module):
         return self.config.clip * worth.tanh()
 
 
-CHUNK = 256
+CHUNK = 128
 """States that are encoded together, if there are so many with about as many choices."""
 
 

@@ -47,8 +47,8 @@ class View:
     tokens
         Features of the candidates, (view, candidate, TOKEN_FEATURES).
     pairs
-        Features of serving one candidate right before another, (view, first, second,
-        PAIR_FEATURES).
+        Features of serving one candidate right before another, (view, PAIR_FEATURES, first,
+        second).
     """
 
     state: Tensor
@@ -60,17 +60,6 @@ class View:
     def __len__(self) -> int:
         return len(self.state)
 
-    def select(self, chosen: Tensor) -> View:
-        """Take some of the states, with no more candidates than they need."""
-        width = int(self.live[chosen].sum(1).max()) if len(chosen) else 1
-        return View(
-            self.state[chosen],
-            self.node[chosen, :width],
-            self.live[chosen, :width],
-            self.tokens[chosen, :width],
-            self.pairs[chosen, :width, :width],
-        )
-
 
 @torch.no_grad()
 def observe(problems: Problems, state: State, index: Tensor, context: int) -> View:
@@ -79,9 +68,9 @@ def observe(problems: Problems, state: State, index: Tensor, context: int) -> Vi
     `index` tells which: batch row times samples plus sample. Of more than `context` stops those
     are looked at where service can start first.
     """
-    batch, function = problems.batch, state.prefix
+    scaled, function = problems.scaled, state.prefix
     assert function is not None
-    samples = state.place.shape[1]
+    samples, nodes = state.live.shape[1:]
     row = index // samples  # (view,)
     live = state.live.flatten(0, 1)[index]  # (view, node)
     start = state.start.flatten(0, 1)[index]  # (view, node)
@@ -90,29 +79,25 @@ def observe(problems: Problems, state: State, index: Tensor, context: int) -> Vi
     width = min(int(live.sum(1).max()), 1 + context)
     node = key.topk(width, dim=1, largest=False).indices  # (view, candidate)
     live = live.gather(1, node)  # (view, candidate)
-    place = state.place.flatten()[index][:, None]  # (view, 1)
     leave = state.time.flatten()[index][:, None]  # (view, 1)
-    row = row[:, None]  # (view, 1)
-    time_unit, profit_unit = problems.time_unit[row], problems.profit_unit[row]  # (view, 1)
+    time_unit = problems.time_unit[row][:, None]  # (view, 1)
+    rate_unit = problems.profit_unit[row][:, None] / time_unit  # (view, 1)
 
     def times(table: Tensor) -> Tensor:
         return (table / time_unit).float()
 
-    min_stay = times(batch.min_stay[row, node])  # (view, candidate)
-    max_stay = times(problems.max_stay[row, node])  # (view, candidate)
-    home = times(batch.travel[row, node, 0])  # (view, candidate)
-    way = times(batch.travel[row, place, node])  # (view, candidate)
+    place = nodes * row + state.place.flatten()[index]  # (view,)
+    at = nodes * row[:, None] + node  # (view, candidate): rows of the scaled tables
+    table = scaled.nodes[at]  # (view, candidate, column)
+    now = times(leave)  # (view, 1)
+    latest, min_stay, max_stay, home, leave_by, rate, reward, x, y = table.unbind(2)
+    way = scaled.travel.take(nodes * place[:, None] + node)  # (view, candidate)
     start = times(start.gather(1, node) - leave)  # (view, candidate): from now on
-    budget = times(batch.budget[row] - leave)  # (view, 1): from now on
-    latest = times(problems.latest[row, node] - leave)  # (view, candidate)
+    budget = scaled.budget[row][:, None] - now  # (view, 1): from now on
+    latest = latest - now  # (view, candidate)
     latest[:, :1] = budget
-    leave_by = times(batch.leave_by[row, node] - leave)  # (view, candidate)
     wait = start - way  # (view, candidate)
     spare = (latest - start).clamp_(min=0.0)  # (view, candidate)
-    rate_unit = profit_unit / time_unit  # (view, 1)
-    rates = batch.rate.amax(2) if batch.rate.shape[2] else torch.zeros_like(batch.open)
-    rate = (rates[row, node] / rate_unit).float()  # (view, candidate)
-    reward = (batch.reward[row, node] / profit_unit).float()  # (view, candidate)
 
     prefix = Prefix(
         value=function.value.flatten()[index][None],
@@ -127,13 +112,14 @@ def observe(problems: Problems, state: State, index: Tensor, context: int) -> Vi
     pending = (prefix.rate * prefix.length).sum(2)[0][:, None]  # (view, 1)
     best_rate = prefix.rate[0].amax(1, keepdim=True) if prefix.rate.shape[2] else 0 * pending
 
-    limit = torch.minimum(leave_by, budget - home) - start - min_stay  # (view, candidate)
-    length = times(batch.length[row, node].flatten(1)).view(*node.shape, -1)  # (.., piece)
-    pay = (batch.rate[row, node] / rate_unit[..., None]).float()  # (view, candidate, piece)
+    limit = torch.minimum(leave_by - now, budget - home) - start - min_stay  # (view, candidate)
+    length = scaled.length[at]  # (view, candidate, piece)
     used = limit[..., None] - (length.cumsum(2) - length)  # (view, candidate, piece)
-    own = reward + (pay * torch.minimum(used.clamp_(min=0.0), length)).sum(2)
+    used = torch.minimum(used.clamp_(min=0.0), length)
+    own = reward + (scaled.rate[at] * used).sum(2)  # (view, candidate)
 
-    where = (problems.xy[row, node] - problems.xy[row, place]).float()  # (view, candidate, 2)
+    here = scaled.nodes[place, -2:]  # (view, 2)
+    where = torch.stack((x - here[:, :1], y - here[:, 1:]), 2)  # (view, candidate, 2)
     if problems.turning:
         where = turn(where, (index % samples * SYMMETRIES // samples)[:, None])
     is_home = torch.zeros_like(start)  # (view, candidate)
@@ -166,8 +152,7 @@ def observe(problems: Problems, state: State, index: Tensor, context: int) -> Vi
     )
     tokens = torch.stack(columns, 2).clamp_(-BEYOND, BEYOND)  # (view, candidate, TOKEN_FEATURES)
 
-    leg = batch.travel[row[..., None], node[:, :, None], node[:, None, :]]
-    leg = (leg / time_unit[..., None]).float()  # (view, first, second)
+    leg = scaled.travel.take(nodes * at[:, :, None] + node[:, None])  # (view, first, second)
     arrive = (start + min_stay)[..., None] + leg  # (view, first, second)
     free = start[:, None] - arrive  # stay at the first before the second is delayed
     most = latest[:, None] - arrive  # stay at the first before the second is lost
@@ -181,6 +166,6 @@ def observe(problems: Problems, state: State, index: Tensor, context: int) -> Vi
             rate[..., None] * torch.minimum(most, longest).clamp_(min=0.0),
             (most < 0.0).float(),
         ),
-        3,
+        1,
     ).clamp_(-FAR, FAR)
     return View(index, node, live, tokens, pairs)
