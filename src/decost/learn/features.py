@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from decost.instance import TOLERANCE, FloatArray, Instance
 from decost.kernels.reduction import reduce_instance
+from decost.kernels.views import Tables
 from decost.learn.batched_stays import Batch, pad_instances
 
 SYMMETRIES = 8
@@ -71,35 +71,33 @@ class Problems:
         """By how much a deadline may be overstepped, as everywhere in the package, (batch, 1)."""
         return TOLERANCE / 1000 * self.batch.budget[:, None]  # (batch, 1)
 
-    @property
+    @cached_property
     def max_stay(self) -> Tensor:
         """Longest stay, at most the budget, (batch, node)."""
         longest = self.batch.min_stay + self.batch.length.sum(2)  # (batch, node)
         return torch.minimum(longest, self.batch.budget[:, None])  # (batch, node)
 
     @cached_property
-    def scaled(self) -> Scaled:
-        """The same without units, in single precision."""
+    def tables(self) -> Tables:
+        """The same as arrays, for the kernels."""
+
+        def array(table: Tensor) -> FloatArray:
+            return np.ascontiguousarray(table.cpu().numpy())
+
         batch = self.batch
-        time, profit = self.time_unit[:, None], self.profit_unit[:, None]  # (batch, 1)
-        rate = batch.rate * (time / profit)[..., None]  # (batch, node, piece)
-        best_rate = rate.amax(2) if rate.shape[2] else torch.zeros_like(batch.open)
-        columns = (
-            self.latest / time,
-            batch.min_stay / time,
-            self.max_stay / time,
-            batch.travel[:, :, 0] / time,
-            batch.leave_by / time,
-            best_rate,
-            batch.reward / profit,
-            *self.xy.unbind(2),
-        )
-        return Scaled(
-            nodes=torch.stack(columns, 2).flatten(0, 1).float(),
-            travel=(batch.travel / time[..., None]).flatten().float(),
-            rate=rate.flatten(0, 1).float(),
-            length=(batch.length / time[..., None]).flatten(0, 1).float(),
-            budget=(batch.budget / self.time_unit).float(),
+        return Tables(
+            travel=array(batch.travel),
+            latest=array(self.latest),
+            leave_by=array(batch.leave_by),
+            reward=array(batch.reward),
+            min_stay=array(batch.min_stay),
+            max_stay=array(self.max_stay),
+            rate=array(batch.rate),
+            length=array(batch.length),
+            xy=array(self.xy),
+            budget=array(batch.budget),
+            time_unit=array(self.time_unit),
+            profit_unit=array(self.profit_unit),
         )
 
     def turned(self) -> Problems:
@@ -132,21 +130,6 @@ class Problems:
             position = torch.arange(len(features), device=features.device) % SYMMETRIES
             features[..., :2] = turn(features[..., :2], position[:, None])
         return features
-
-
-class Scaled(NamedTuple):
-    """Times in units of the mean travel time and profits in units of the mean profit of a stop.
-
-    Rows are nodes of all instances one after another, (batch * node, ...); `travel` is flat.
-    The columns of `nodes` are latest start, shortest and longest stay, way home, `leave_by`,
-    best rate, reward, x and y.
-    """
-
-    nodes: Tensor
-    travel: Tensor
-    rate: Tensor
-    length: Tensor
-    budget: Tensor
 
 
 def turn(xy: Tensor, position: Tensor) -> Tensor:

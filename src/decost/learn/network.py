@@ -15,10 +15,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 
+from decost.kernels.views import PAIR_FEATURES, TOKEN_FEATURES
 from decost.learn.config import NetworkConfig
 from decost.learn.features import NODE_FEATURES, Problems
 from decost.learn.rollout import FORBIDDEN, State
-from decost.learn.view import PAIR_FEATURES, TOKEN_FEATURES, View, observe
+from decost.learn.view import View, observe
 
 
 def make_network(config: NetworkConfig) -> PaperNetwork | PrefixNetwork:
@@ -263,9 +264,10 @@ class PrefixNetwork(nn.Module):
         logits[:, 0] = 0.0  # nothing else is left for most of them
         for index in by_choices(state):
             view = observe(memory, state, index, self.config.context)
-            some = self.logits(view).masked_fill(~view.live, FORBIDDEN)  # (view, candidate)
-            rows = some.new_full((len(view), shape[2]), FORBIDDEN)
-            logits = logits.index_copy(0, index, rows.scatter(1, view.node, some))
+            some = self.logits(view)  # (view, candidate)
+            node = view.node.masked_fill(~view.live, shape[2])  # what pads goes to a column beyond
+            rows = some.new_full((len(view), shape[2] + 1), FORBIDDEN).scatter(1, node, some)
+            logits = logits.index_copy(0, index, rows[:, :-1])
         return logits.view(shape), None
 
     def logits(self, view: View) -> Tensor:
@@ -287,7 +289,7 @@ class PrefixNetwork(nn.Module):
         return self.config.clip * worth.tanh()
 
 
-CHUNK = 128
+CHUNK = 256
 """States that are encoded together, if there are so many with about as many choices."""
 
 
