@@ -99,7 +99,7 @@ def pad_instances(
         travel = tables["travel"][row]  # (node, node)
         travel[:size, :size] = arrays.travel[chosen[:, None], chosen]
         travel[:size, 0] = arrays.travel[chosen, arrays.end]
-        travel[0, 0] = 0.0
+        np.fill_diagonal(travel, 0.0)  # nobody takes it, and files have any number there
         for field in ("open", "close", "leave_by", "reward", "min_stay"):
             tables[field][row, :size] = getattr(arrays, field)[chosen]
         pieces = np.diff(arrays.piece_start)[chosen]  # (node,)

@@ -40,6 +40,9 @@ class Problems:
     latest
         Latest start of service from which a stop can still be left for home in time: the
         paper's two masks in one number, minus infinity for padding, (batch, node).
+    latest_by_detour
+        The same if there may be a faster way home over other stops, as in a matrix of travel
+        times that breaks the triangle inequality, (batch, node).
     full_profit
         Most that a stop can earn within the budget, (batch, node).
     xy
@@ -56,6 +59,7 @@ class Problems:
     batch: Batch
     node: Tensor
     latest: Tensor
+    latest_by_detour: Tensor
     full_profit: Tensor
     xy: Tensor
     time_unit: Tensor
@@ -157,16 +161,18 @@ def load_problems(
     node = np.zeros((count, size), dtype=np.int64)
     xy = np.zeros((count, size, 2))
     profit = np.zeros((count, size))
+    by_detour = np.full((count, size), -np.inf)
     time_unit, profit_unit = np.ones(count), np.ones(count)
     for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
         number = len(chosen)
         node[row, :number] = chosen
         profit[row, 1:number] = cores[row].full_profit
+        by_detour[row, 0], by_detour[row, 1:number] = instance.budget, cores[row].late
         if instance.xy is not None:
-            xy[row, :number] = _in_square(instance.xy)[chosen]
+            xy[row, :number] = _in_square(instance.xy[chosen])
         if number > 1:
-            travel = instance.travel[np.ix_(chosen, chosen)]
-            time_unit[row] = travel.sum() / (number * (number - 1)) or 1.0
+            ways = instance.travel[np.ix_(chosen, chosen)]
+            time_unit[row] = (ways.sum() - ways.trace()) / (number * (number - 1)) or 1.0
             profit_unit[row] = profit[row].sum() / (number - 1) or 1.0
     home = batch.travel[:, :, 0]  # (batch, node)
     latest = torch.minimum(batch.close, batch.leave_by - batch.min_stay)  # (batch, node)
@@ -179,6 +185,7 @@ def load_problems(
         batch=batch,
         node=tensor(node),
         latest=latest,
+        latest_by_detour=tensor(by_detour),
         full_profit=tensor(profit),
         xy=tensor(xy),
         time_unit=tensor(time_unit),

@@ -251,7 +251,8 @@ def _serve(problems: Problems, state: State, node: Tensor, start: Tensor) -> Pre
     assert prefix is not None
     way = batch.travel.flatten(1).gather(1, state.place * batch.travel.shape[2] + node)
     wait = start - state.time - way  # (batch, samples)
-    last = torch.minimum(prefix.room, wait + (take(problems.latest, node) - start).clamp(min=0.0))
+    spare = (take(problems.latest_by_detour, node) - start).clamp(min=0.0)  # (batch, samples)
+    last = torch.minimum(prefix.room, wait + spare)  # (batch, samples)
     end = prefix.length.cumsum(2)  # (batch, samples, piece)
     begin = end - prefix.length  # (batch, samples, piece)
     spent = prefix.gained(torch.minimum(wait, prefix.room)[..., None])[..., 0]
