@@ -1,8 +1,8 @@
-"""REINFORCE and the exact teacher, the paper's network and ours, at equal time on one core.
+"""REINFORCE and the exact teacher, the paper's network and ours, at equal CPU time.
 
 python -m benchmarks.learning --folder runs/learning [--nodes 50] [--minutes 10]
 
-Each run has the same time and sees as many instances as it can; the learning rate of the teacher
+Each run has the same CPU time and sees as many instances as it can; the teacher's learning rate
 falls over the epochs given here, which fill about that time. Gaps are to the optimum of other
 instances. A run that was interrupted goes on where it stopped.
 """
@@ -49,7 +49,7 @@ def main() -> None:
             given.folder / str(number),
             nodes=str(given.nodes),
             window=str(given.window),
-            time_limit=60 * given.minutes,
+            cpu_limit=60 * given.minutes,
             episodes=1280,
             epochs=max(1, round(7 * given.minutes)) if taught else 10**6,
             threads=1,

@@ -95,6 +95,9 @@ class TrainConfig(NetworkConfig):
     time_limit: float | None = Field(
         default=None, ge=0, description="seconds after which the epoch is the last"
     )
+    cpu_limit: float | None = Field(
+        default=None, ge=0, description="the same in seconds of all cores together"
+    )
     start: str = Field(default="", description="weights to begin with: a file or a model's name")
     seed: int = Field(default=0, ge=0, le=2**32 - 1, description="seed of everything random")
     device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")

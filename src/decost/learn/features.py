@@ -145,6 +145,15 @@ def turn(xy: Tensor, position: Tensor) -> Tensor:
     return torch.stack((y.where(swapped, x), x.where(swapped, y)), -1)
 
 
+def require_device(device: str) -> None:
+    """Raise a ValueError if torch cannot compute there."""
+    try:
+        float(torch.zeros(1, dtype=torch.float64, device=device))
+    except (RuntimeError, AssertionError, TypeError) as error:
+        why = str(error).splitlines()[0]
+        raise ValueError(f"device = {device}: torch cannot compute there: {why}") from None
+
+
 def useful_part(instance: Instance) -> Instance:
     """Copy an instance without the stops that no plan can earn anything with."""
     return instance.only(reduce_instance(instance.arrays, instance.matrix is None).stop)

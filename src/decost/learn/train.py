@@ -39,7 +39,7 @@ from decost.learn.checkpoint import (
 )
 from decost.learn.config import Source, TrainConfig
 from decost.learn.events import EventWriter
-from decost.learn.features import Problems, load_problems, useful_part
+from decost.learn.features import Problems, load_problems, require_device, useful_part
 from decost.learn.losses import (
     reinforce_loss,
     repulsive_loss,
@@ -98,17 +98,19 @@ class Run:
 
     @property
     def done(self) -> bool:
-        """Whether the last epoch is over, by number, by patience or by time."""
+        """Whether the last epoch is over: by number, patience, or time."""
         config = self.config
         if not self.history:
             return False
         late = config.time_limit is not None and self.seconds >= config.time_limit
+        spent = config.cpu_limit is not None and self.cpu_seconds >= config.cpu_limit
         idle = self.epoch - self.best >= config.patience
-        return self.epoch >= config.epochs or idle or late
+        return self.epoch >= config.epochs or idle or late or spent
 
 
 def start_run(config: TrainConfig, folder: Path) -> Run:
     """Begin a run in a new folder."""
+    require_device(config.device)
     if (folder / "checkpoint.safetensors").exists():
         raise TrainError(f"{folder}: holds a run already; go on with it by --resume {folder}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,6 +128,7 @@ def resume_run(folder: Path) -> Run:
     tensors, facts = load_run(path)
     try:
         config = TrainConfig(**facts["config"])
+        require_device(config.device)
         network = make_network(config.network_config()).to(config.device)
         optimizer = _optimizer(config, network)
         restore_network(network, tensors)
@@ -203,6 +206,8 @@ def _epoch(run: Run) -> dict[str, float]:
         for group in run.optimizer.param_groups:
             group["lr"] = _learning_rate(config, part)
         instances = _instances(config, source, size, int(random.integers(VALIDATION)))
+        if config.teacher == "exact":
+            instances = list(map(useful_part, instances))  # quicker to grade
         problems = load_problems(instances, config.device)
         generator = torch.Generator(config.device).manual_seed(int(random.integers(2**62)))
         run.optimizer.zero_grad()
@@ -298,7 +303,7 @@ def _taught(
 
 
 def _instances(config: TrainConfig, source: Source, count: int, seed: int) -> list[Instance]:
-    drawn = generate(
+    return generate(
         source.family,
         nodes=source.nodes,
         window=source.window,
@@ -307,7 +312,6 @@ def _instances(config: TrainConfig, source: Source, count: int, seed: int) -> li
         budget=config.budget,
         vehicles=config.vehicles,
     )
-    return list(map(useful_part, drawn))
 
 
 class _Examination:

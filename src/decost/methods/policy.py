@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
+from typing import TypeAlias
 
 import torch
 from pydantic import Field
 
 from decost.instance import Instance
 from decost.learn.checkpoint import WeightsError, load_weights, model_path
-from decost.learn.features import SYMMETRIES, Problems, load_problems
+from decost.learn.features import SYMMETRIES, Problems, load_problems, require_device
 from decost.learn.network import PaperNetwork, PrefixNetwork
 from decost.learn.rollout import (
     Rollout,
@@ -32,6 +34,11 @@ from decost.stays import best_solution
 
 TOGETHER = 1 << 22
 """Most entries of the travel times that are in one batch of large instances."""
+
+SAMPLES = 32
+"""Routes of an instance that are drawn together."""
+
+_Plan: TypeAlias = tuple[float, list[list[int]], list[list[float]]]  # profit, routes, stays
 
 
 class PolicyOptions(Options):
@@ -73,6 +80,7 @@ def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[R
     deadline = time.perf_counter() + (
         math.inf if options.time_limit is None else options.time_limit
     )
+    require_device(options.device)
     network = _load(options.weights, options.device)
     if network.wants_prefix and not options.stay_optimisation:
         raise WeightsError(f"weights = {options.weights}: its network predicts no stays")
@@ -94,24 +102,24 @@ def _plan(
     samples = 1
     if options.symmetries and any(instance.xy is not None for instance in instances):
         turned, samples = problems.turned(), SYMMETRIES
-    rollouts = [roll_out(network, turned, samples, greedy_choice, deadline=deadline)]
-    if options.samples:
-        generator = torch.Generator(options.device).manual_seed(options.seed)
-        choose = sampled_choice(generator)
-        rollouts.append(roll_out(network, problems, options.samples, choose, deadline=deadline))
-    best: list[tuple[float, list[list[int]], list[list[float]]]] = [(-1.0, [], [])] * len(instances)
-    for rollout in rollouts:
-        for row, found in enumerate(_best_routes(problems, rollout, options.stay_optimisation)):
-            best[row] = max(best[row], found, key=lambda plan: plan[0])
+    rollout = roll_out(network, turned, samples, greedy_choice, deadline=deadline)
+    best = list(_best_routes(problems, rollout, options.stay_optimisation))
+    choose = sampled_choice(torch.Generator(options.device).manual_seed(options.seed))
+    with suppress(KeyboardInterrupt):
+        for first in range(0, options.samples, SAMPLES):
+            if time.perf_counter() >= deadline:
+                break
+            number = min(SAMPLES, options.samples - first)
+            rollout = roll_out(network, problems, number, choose, deadline=deadline)
+            found = _best_routes(problems, rollout, options.stay_optimisation)
+            best = [max(pair, key=itemgetter(0)) for pair in zip(best, found, strict=True)]
     return [
         Result(instance, _solution(instance, routes, stays, options), "feasible", None)
         for instance, (_, routes, stays) in zip(instances, best, strict=True)
     ]
 
 
-def _best_routes(
-    problems: Problems, rollout: Rollout, optimise: bool
-) -> Iterator[tuple[float, list[list[int]], list[list[float]]]]:
+def _best_routes(problems: Problems, rollout: Rollout, optimise: bool) -> Iterator[_Plan]:
     """Take the best sample of each instance: its profit, routes and predicted stays."""
     if optimise:
         profit, _ = optimal_profit(problems, rollout.nodes)  # (batch, samples)
