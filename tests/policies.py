@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
-from decost import Instance, generate
+from decost import Instance, cli, generate
 from decost.learn.config import NetworkConfig
 from decost.learn.features import Problems
 from decost.learn.network import make_network
@@ -136,3 +138,17 @@ def in_other_units(
         reward=profit * instance.reward,
         pieces=[table * [profit / time, time] for table in instance.pieces],
     )
+
+
+def complaint(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object
+) -> str:
+    """Call the command line with bad input; give its one line on stderr, without its beginning."""
+    monkeypatch.setattr(sys, "argv", ["decost", *map(str, words)])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert (caught.value.code, out) == (2, "")
+    assert err.startswith("decost: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("decost: ").removesuffix("\n")

@@ -766,16 +766,38 @@ def test_method_options_before_the_file(call: Call, trip: Path, options: list[Op
 
 
 def test_methods(call: Call, options: list[Options]) -> None:
-    """All methods are listed with their line, and options of their own with their defaults."""
+    """All methods are listed with their line, and options of their own with their defaults.
+
+    What is on by default is listed by the flag that switches it off.
+    """
     code, out, err = call("methods")
     assert (code, err) == (0, "")
     for method in decost.list_methods():
         assert any(
             line.split() == [method.name, *method.description.split()] for line in out.splitlines()
         )
-        for name in set(method.options.model_fields) - set(Options.model_fields):
-            assert f"--{name.replace('_', '-')} " in out
+        for name, field in method.options.model_fields.items():
+            if name not in Options.model_fields:
+                no = "no-" if field.default is True else ""
+                assert f"--{no}{name.replace('_', '-')} " in out
     assert "[0.5]" in out
+
+
+def test_models(call: Call) -> None:
+    """All weights that come with the package are listed, with the command that trained them."""
+    code, out, err = call("models")
+    assert (code, err) == (0, "")
+    for name in ("generalist", "paper", "pomo"):
+        assert any(line.split()[0] == name for line in out.splitlines())
+    assert out.count("command: decost train ") == 3
+
+
+def test_train_help(call: Call) -> None:
+    """All settings of a training are listed with their defaults; what is on can be put off."""
+    code, out, err = call("train", "--help")
+    assert (code, err) == (0, "")
+    for words in ("--epochs", "[800]", "--no-ptar", "--teacher", "--resume", "--device"):
+        assert words in out
 
 
 # The program as such.
@@ -786,7 +808,7 @@ def test_help_and_version(call: Call) -> None:
     for words in ([], ["--help"]):
         code, out, err = call(*words)
         assert (code, err) == (0, "")
-        for command in ("solve", "check", "generate", "plot", "methods"):
+        for command in ("solve", "check", "generate", "plot", "methods", "models", "train"):
             assert command in out
     assert call("--version") == (0, f"decost {decost.__version__}\n", "")
     assert "--time-limit" in call("solve", "--help").out
