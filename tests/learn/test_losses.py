@@ -88,8 +88,12 @@ def test_repulsive_by_hand() -> None:
 
 
 def test_total_by_hand() -> None:
-    """Equation 6."""
-    assert total_loss(torch.tensor(3.0), torch.tensor(-2.0), 1000.0, 10.0).item() == 2980
+    """Equation 6; each part has its own weight in the gradient, too."""
+    parts = [torch.tensor(value, requires_grad=True) for value in (3.0, -2.0)]
+    total = total_loss(*parts, 1000.0, 10.0)
+    assert total.item() == 2980
+    total.backward()
+    assert [float(part.grad) for part in parts if part.grad is not None] == [1000, 10]
 
 
 def test_regret_by_hand() -> None:
@@ -140,6 +144,27 @@ def test_imitation_ends_at_the_teacher() -> None:
     imitation_loss(other.log_softmax(1), worth, 0.2).backward()
     assert other.grad is not None
     assert other.grad[0, 0] < 0 < other.grad[0, 2]
+
+
+def test_what_cannot_be_chosen_stays_finite() -> None:
+    """Losses and gradients are finite where a rollout forbids most nodes, or all but home."""
+    worth = table([1, -math.inf, 0.4, -math.inf], [0.7, -math.inf, -math.inf, -math.inf])
+    logits = table([0.3, 2, -1, 5], [9, 1, 1, 1], gradient=True)
+    # A state where a node can be chosen that no plan goes on from: a regret of 1.
+    worth, lost = torch.cat((worth, table([1, -math.inf, 0.9, 0.8]))), table([0, 0, 0, 0])
+    masked = torch.cat((logits.masked_fill(worth[:2] == -math.inf, -math.inf), lost))
+    log_probability = masked.log_softmax(1)
+    missed = regret_loss(log_probability, worth)
+    odds = math.exp(0.3) / (math.exp(0.3) + math.exp(-1))
+    assert missed.item() == pytest.approx(0.6 * (1 - odds) + (0 + 1 + 0.1 + 0.2) / 4)
+    copied = imitation_loss(log_probability, worth, 0.005)
+    assert copied.isfinite()
+    (missed + copied).backward()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+    assert logits.grad[0, 0] < 0 < logits.grad[0, 2]
+    assert not logits.grad[0, [1, 3]].any()
+    assert not logits.grad[1].any()
 
 
 def test_no_states() -> None:

@@ -144,6 +144,26 @@ def test_threads_change_nothing() -> None:
     assert torch.equal(worth, threaded)
 
 
+def test_states_without_a_choice_are_left_out() -> None:
+    """Only states from which a vehicle can go elsewhere than home are graded, one row each."""
+    some = [one for family in ("odd", "paper", "mixed") for one in drawn(family, 5)]
+    problems = load_problems(some)
+    policy = RandomPolicy(5, stays=False)
+    choose = sampled_choice(torch.Generator().manual_seed(5))
+    rollout = roll_out(policy, problems, 3, choose, keep_choices=True)
+    log_probability, worth = grade(some, problems, rollout, threads=1)
+    masks = [
+        state.live[row, sample]
+        for state in policy.states
+        for row in range(len(some))
+        for sample in range(3)
+    ]
+    kept = [live for live in masks if live[1:].any()]
+    assert 0 < len(kept) < len(masks)
+    assert torch.equal(log_probability > -torch.inf, torch.stack(kept))
+    assert torch.equal(worth > -torch.inf, torch.stack(kept))
+
+
 def test_nothing_to_choose() -> None:
     """Where no stop can be reached there is nothing to teach."""
     far = Instance(budget=1, xy=[[0, 0], [9, 0]], rate=[0, 1], max_stay=[0, 1])
@@ -195,3 +215,20 @@ def test_lesson_teaches(imitate: float) -> None:
         loss.backward()
         optimizer.step()
     assert regrets[-1] < 0.4 * regrets[0]
+
+
+def test_lesson_is_one_or_the_other() -> None:
+    """At the ends it is imitation alone, or a hundred times the regret alone."""
+    some = drawn("paper", 2)
+    *_, log_probability, worth = taught(some, 2)
+    share, best = log_probability.exp(), worth.max(1, keepdim=True).values
+    target = ((worth - best) / 0.05).exp()
+    target = target / target.sum(1, keepdim=True)
+    known = log_probability.where(log_probability > -torch.inf, 0.0)
+    copied = -(target * known).sum(1).mean()
+    missed = (share * (best - worth).where(share > 0, 0.0)).sum(1).mean()
+    for imitate, expected in ((1.0, copied), (0.0, 100 * missed)):
+        loss, regrets = lesson(log_probability, worth, imitate=imitate, temperature=0.05)
+        assert float(loss) == pytest.approx(float(expected))
+        assert float(regrets) == pytest.approx(float(missed))
+        assert not regrets.requires_grad

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,7 @@ def test_gap_is_that_of_the_weights(way: str, tmp_path: Path) -> None:
         {"teacher": "exact", "learning_rate": 1e-4},
         {"teacher": "exact", "network": "paper"},
     ],
+    ids=str,
 )
 def test_command_stands_for_the_settings(changes: dict[str, Any]) -> None:
     """Read back by the command line, the command of a card gives the same settings."""
@@ -459,25 +461,26 @@ def test_damaged_checkpoint(tmp_path: Path) -> None:
         assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda tensors, facts: facts.pop("config"),
-        lambda tensors, facts: facts.pop("history"),
-        lambda tensors, facts: facts["config"].update(epochs=0),
-        lambda tensors, facts: facts["config"].update(depth=3),
-        lambda tensors, facts: facts["config"].update(width=32),
-        lambda tensors, facts: tensors.pop("network.embed.bias"),
-        lambda tensors, facts: tensors.pop("optimizer.embed.bias.exp_avg"),
-        lambda tensors, facts: tensors["network.embed.bias"].fill_(math.nan),
-    ],
-)
-def test_contradictory_checkpoint(change: Any, tmp_path: Path) -> None:
+BROKEN: dict[str, Callable[[dict[str, Tensor], dict[str, Any]], object]] = {
+    "no settings": lambda tensors, facts: facts.pop("config"),
+    "no history": lambda tensors, facts: facts.pop("history"),
+    "wrong setting": lambda tensors, facts: facts["config"].update(epochs=0),
+    "unknown setting": lambda tensors, facts: facts["config"].update(depth=3),
+    "other shape": lambda tensors, facts: facts["config"].update(width=32),
+    "no weight": lambda tensors, facts: tensors.pop("network.embed.bias"),
+    "no moment": lambda tensors, facts: tensors.pop("optimizer.embed.bias.exp_avg"),
+    "not a number": lambda tensors, facts: tensors["network.embed.bias"].fill_(math.nan),
+}
+"""What can be wrong with a training state in a file that is as it should be."""
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_contradictory_checkpoint(case: str, tmp_path: Path) -> None:
     """Settings, weights and the optimizer's state must fit; the complaint is one line."""
     trained(tmp_path)
     path = tmp_path / "checkpoint.safetensors"
     tensors, facts = load_run(path)
-    change(tensors, facts)
+    BROKEN[case](tensors, facts)
     save_run(path, tensors, facts)
     with pytest.raises(WeightsError) as caught:
         resume_run(tmp_path)

@@ -121,16 +121,20 @@ class TrainConfig(NetworkConfig):
             raise ValueError(f"{what}: a prefix network predicts no stays")
         if self.teacher == "exact" and self.vehicles > 1:
             raise ValueError(f"vehicles = {self.vehicles}: the exact teacher plans for one")
+        if self.teacher == "exact" and (self.ptar or not self.stay_optimisation):
+            what = "ptar" if self.ptar else "no-stay-optimisation"
+            raise ValueError(f"{what}: the exact teacher looks at routes alone")
+        if self.teacher == "none" and self.samples < 2:
+            raise ValueError(f"samples = {self.samples}: REINFORCE compares at least two routes")
         return self
 
     def sources(self) -> list[Source]:
         """Kinds of instances to train on, each as often as the others."""
-        given = self.settings or ",".join(
-            f"{nodes}:{window}"
-            for nodes in self.nodes.split(",")
-            for window in self.window.split(",")
-        )
-        return [_source(word) for word in given.split(",")]
+        if self.settings:
+            return [_source(word) for word in self.settings.split(",")]
+        sizes = [_number("nodes", word, 2, 10_000) for word in self.nodes.split(",")]
+        windows = [_number("window", word, 1e-6, 1e6) for word in self.window.split(",")]
+        return [Source("paper", int(size), window) for size in sizes for window in windows]
 
     def network_config(self) -> NetworkConfig:
         """Take the part that belongs to the network."""
@@ -149,19 +153,25 @@ class Source(NamedTuple):
 
 
 def _source(word: str) -> Source:
-    left, _, window = word.strip().partition(":")
+    left, colon, window = word.strip().partition(":")
     family, dash, nodes = left.rpartition("-")
-    try:
-        source = Source(family if dash else "paper", int(nodes), float(window))
-    except ValueError:
-        raise ValueError(f"settings: {word!r} is not like 50:100 or mixed-14:100") from None
-    if source.family not in FAMILIES:
+    if not colon:
+        raise ValueError(f"settings: {word!r} is not like 50:100 or mixed-14:100")
+    if dash and family not in FAMILIES:
         raise ValueError(f"settings: {word!r}: families are {', '.join(FAMILIES)}")
-    if not 2 <= source.nodes <= 10_000:
-        raise ValueError(f"settings: {word!r}: nodes must be from 2 to 10000")
-    if not 0 < source.window <= 10**6:
-        raise ValueError(f"settings: {word!r}: the window must be positive, at most a million")
-    return source
+    size = int(_number(f"settings: {word!r}: nodes", nodes, 2, 10_000))
+    width = _number(f"settings: {word!r}: window", window, 1e-6, 1e6)
+    return Source(family or "paper", size, width)
+
+
+def _number(field: str, word: str, least: float, most: float) -> float:
+    try:
+        number = int(word) if least >= 1 else float(word)
+    except ValueError:
+        raise ValueError(f"{field} = {word!r}: is no number") from None
+    if not least <= number <= most:
+        raise ValueError(f"{field} = {word!r}: must be from {least:g} to {most:g}")
+    return number
 
 
 TEACHER_RECIPE = {

@@ -75,6 +75,11 @@ class Problems:
         """By how much a deadline may be overstepped, as everywhere in the package, (batch, 1)."""
         return TOLERANCE / 1000 * self.batch.budget[:, None]  # (batch, 1)
 
+    @property
+    def some_budget(self) -> Tensor:
+        """Budget to divide by: 1 where there is none, (batch,)."""
+        return self.batch.budget.where(self.batch.budget > 0.0, 1.0)
+
     @cached_property
     def max_stay(self) -> Tensor:
         """Longest stay, at most the budget, (batch, node)."""
@@ -115,7 +120,7 @@ class Problems:
         `turning`, there are eight descriptions of every instance, one after another.
         """
         batch = self.batch
-        budget = batch.budget[:, None]  # (batch, 1)
+        budget = self.some_budget[:, None]  # (batch, 1)
         profit, time = self.profit_unit[:, None], self.time_unit[:, None]  # (batch, 1)
         rate = batch.rate.amax(2) if batch.rate.shape[2] else torch.zeros_like(batch.open)
         columns = (

@@ -191,7 +191,7 @@ class PaperNetwork(nn.Module):
             edges = edges.repeat_interleave(positions, 0)
         for layer in self.layers:
             nodes = layer(nodes, edges, real)
-        budget = problems.batch.budget[:, None]  # (batch, 1)
+        budget = problems.some_budget[:, None]  # (batch, 1)
         routing, staying = self.routing.begin(nodes), self.staying.begin(nodes)
         return PaperMemory(routing, staying, budget, positions)
 

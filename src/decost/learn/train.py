@@ -215,10 +215,11 @@ def _epoch(run: Run) -> dict[str, float]:
             loss, row = _taught(run, instances, problems, generator, part)
         else:
             loss, row = _reinforced(run, problems, generator)
-        loss.backward()  # type: ignore[no-untyped-call]
-        if config.teacher == "exact":
-            torch.nn.utils.clip_grad_norm_(network.parameters(), GRADIENT)
-        run.optimizer.step()
+        if loss.requires_grad:  # else there was nothing to choose in the whole batch
+            loss.backward()  # type: ignore[no-untyped-call]
+            if config.teacher == "exact":
+                torch.nn.utils.clip_grad_norm_(network.parameters(), GRADIENT)
+            run.optimizer.step()
         for name, value in (row | {"loss": loss.detach()}).items():
             total[name] = total.get(name, 0.0) + float(value)
         seen += size
@@ -277,7 +278,8 @@ def _stay_share(problems: Problems, rollout: Rollout) -> Tensor:
     visited = rollout.nodes > 0  # (batch, samples, step)
     longest = problems.max_stay[:, None].expand(*rollout.nodes.shape[:2], -1)
     longest = longest.gather(2, rollout.nodes)  # (batch, samples, step)
-    return (rollout.stays / longest.clamp(min=1e-12))[visited].mean().detach()
+    share = (rollout.stays / longest.clamp(min=1e-12))[visited]  # (visit,)
+    return share.detach().sum() / max(1, len(share))
 
 
 def _taught(
