@@ -260,7 +260,7 @@ def _train(
     """Train a network; `decost train --help` lists the settings."""
     from pydantic import ValidationError
 
-    from decost.learn.config import TrainConfig
+    from decost.learn.config import TrainConfig, first_fault
 
     if show_help:
         typer.echo("Usage: decost train --out FOLDER [OPTIONS]")
@@ -278,10 +278,7 @@ def _train(
     try:
         config = TrainConfig(**given)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        what = f"option {where} = {first['input']!r}: " if where else ""
-        raise _InputError(what + first["msg"].removeprefix("Value error, ")) from None
+        raise _InputError(first_fault(error)) from None
     from decost.learn.train import resume_run, start_run, train
 
     if resume is not None:

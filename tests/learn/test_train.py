@@ -496,7 +496,7 @@ def test_contradictory_checkpoint(case: str, tmp_path: Path) -> None:
         (["--teacher", "exact", "--vehicles", "2"], "vehicles = 2: the exact teacher plans"),
         (["--network", "other"], "option network = 'other': "),
         (["--width", "20", "--heads", "3"], "width = 20: must be a multiple of heads = 3"),
-        (["--nodes", "many"], "settings: 'many:100' is not like 50:100"),
+        (["--nodes", "many"], "nodes = 'many': is no number"),
         (["--epochs", "0"], "option epochs = '0': "),
         (["--epochs"], "--epochs: not an option with a value"),
         (["--epoch", "3"], "option epoch = '3': "),

@@ -1,4 +1,4 @@
-"""More tests of plans by a network: drawn routes of sets, numbers of all sizes, the command line."""
+"""More tests of plans by a network: drawn routes of sets, odd numbers, the command line."""
 
 from __future__ import annotations
 

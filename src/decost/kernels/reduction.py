@@ -104,9 +104,23 @@ def latest_starts(arrays: Arrays) -> FloatArray:
     return late
 
 
+class Useful(NamedTuple):
+    """The useful stops of an instance.
+
+    `stop` holds their numbers; the other arrays are by node: earliest and latest start of
+    service, longest stay beyond the shortest, and the most that can be earned.
+    """
+
+    stop: IntArray
+    early: FloatArray
+    late: FloatArray
+    longest: FloatArray
+    profit: FloatArray
+
+
 @jit
-def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
-    """Keep the stops that can be served on the way to the end depot and earn something.
+def useful_stops(arrays: Arrays, euclidean: bool) -> Useful:
+    """Find the stops that can be served on the way to the end depot and earn something.
 
     `euclidean` says that travel times obey the triangle inequality. If they need not, a stop
     without profit may still be a short cut and is kept.
@@ -118,7 +132,6 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
     longest = np.zeros(nodes)
     count = 0
     kept = np.empty(nodes, dtype=np.int64)
-    pieces = 0
     for i in range(1, nodes):
         profit[i] = arrays.reward[i]
         longest[i] = min(arrays.leave_by[i], arrays.budget) - early[i] - arrays.min_stay[i]
@@ -130,7 +143,19 @@ def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
         if early[i] <= late[i] + arrays.slack and (profit[i] > 0.0 or not euclidean):
             kept[count] = i
             count += 1
-            pieces += arrays.piece_start[i + 1] - arrays.piece_start[i]
+    return Useful(kept[:count], early, late, longest, profit)
+
+
+@jit
+def reduce_instance(arrays: Arrays, euclidean: bool) -> Core:
+    """Keep the useful stops and what is known of them."""
+    useful = useful_stops(arrays, euclidean)
+    kept, early, late = useful.stop, useful.early, useful.late
+    longest, profit = useful.longest, useful.profit
+    count = len(kept)
+    pieces = 0
+    for i in kept:
+        pieces += arrays.piece_start[i + 1] - arrays.piece_start[i]
     core = empty_core(arrays, count, pieces)
     last = np.empty(count)
     pieces = 0

@@ -65,6 +65,7 @@ def pad_instances(
     instances: Sequence[Instance],
     *,
     kept: Sequence[IntArray] | None = None,
+    least: int = 1,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str | None = None,
 ) -> Batch:
@@ -76,13 +77,15 @@ def pad_instances(
         The problems.
     kept
         Nodes of each instance that are kept, the depot first; all of them by default.
+    least
+        Least number of nodes to pad to.
     dtype, device
         Precision and place of the tensors.
     """
     count = len(instances)
     if kept is None:
         kept = [np.arange(instance.nodes) for instance in instances]
-    nodes = max(map(len, kept), default=1)
+    nodes = max(least, *map(len, kept)) if kept else least
     most = max((int(np.diff(instance.piece_start).max()) for instance in instances), default=0)
     tables = {
         "travel": np.zeros((count, nodes, nodes)),

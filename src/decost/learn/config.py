@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from decost.generators import FAMILIES
 
@@ -101,7 +101,9 @@ class TrainConfig(NetworkConfig):
     start: str = Field(default="", description="weights to begin with: a file or a model's name")
     seed: int = Field(default=0, ge=0, le=2**32 - 1, description="seed of everything random")
     device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")
-    threads: int = Field(default=0, ge=0, le=1024, description="threads; 0 for one a core")
+    threads: int = Field(
+        default=0, ge=0, le=1024, description="threads, of which two are of use; 0 for one a core"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -172,6 +174,14 @@ def _number(field: str, word: str, least: float, most: float) -> float:
     if not least <= number <= most:
         raise ValueError(f"{field} = {word!r}: must be from {least:g} to {most:g}")
     return number
+
+
+def first_fault(error: ValidationError) -> str:
+    """Say in one line what is wrong first with settings."""
+    fault = error.errors()[0]
+    field = ".".join(map(str, fault["loc"]))
+    what = f"option {field} = {fault['input']!r}: " if field else ""
+    return what + fault["msg"].removeprefix("Value error, ")
 
 
 TEACHER_RECIPE = {

@@ -11,12 +11,15 @@ import torch
 from torch import Tensor
 
 from decost.instance import TOLERANCE, FloatArray, Instance
-from decost.kernels.reduction import reduce_instance
+from decost.kernels.reduction import useful_stops
 from decost.kernels.views import Tables
 from decost.learn.batched_stays import Batch, pad_instances
 
 SYMMETRIES = 8
 """Ways to turn and mirror the square."""
+
+LEAST_NODES = 16
+"""Instances are padded to so many nodes: on a CPU, torch's softmax of shorter rows is slow."""
 
 NODE_FEATURES = 8
 """Numbers that describe a node: x, y, open, close, rate, longest stay, reward, shortest stay."""
@@ -161,16 +164,18 @@ def require_device(device: str) -> None:
 
 def useful_part(instance: Instance) -> Instance:
     """Copy an instance without the stops that no plan can earn anything with."""
-    return instance.only(reduce_instance(instance.arrays, instance.matrix is None).stop)
+    return instance.only(useful_stops(instance.arrays, instance.matrix is None).stop)
 
 
 def load_problems(
     instances: Sequence[Instance], device: torch.device | str | None = None
 ) -> Problems:
     """Reduce instances to what matters and make a batch of them."""
-    cores = [reduce_instance(one.arrays, one.matrix is None) for one in instances]
-    kept = [np.concatenate(([0], core.stop)) for core in cores]
-    batch = pad_instances(instances, kept=kept, dtype=torch.float64, device=device)
+    useful = [useful_stops(one.arrays, one.matrix is None) for one in instances]
+    kept = [np.concatenate(([0], some.stop)) for some in useful]
+    batch = pad_instances(
+        instances, kept=kept, least=LEAST_NODES, dtype=torch.float64, device=device
+    )
     count, size = batch.open.shape
     node = np.zeros((count, size), dtype=np.int64)
     xy = np.zeros((count, size, 2))
@@ -180,8 +185,9 @@ def load_problems(
     for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
         number = len(chosen)
         node[row, :number] = chosen
-        profit[row, 1:number] = cores[row].full_profit
-        by_detour[row, 0], by_detour[row, 1:number] = instance.budget, cores[row].late
+        profit[row, 1:number] = useful[row].profit[chosen[1:]]
+        by_detour[row, :number] = useful[row].late[chosen]
+        by_detour[row, 0] = instance.budget
         if instance.xy is not None:
             xy[row, :number] = _in_square(instance.xy[chosen])
         if number > 1:

@@ -145,7 +145,7 @@ class PaperDecoder(nn.Module):
         count, nodes, _ = lookup.score.shape
         first = nodes * torch.arange(count, device=place.device)[:, None]  # (batch, 1)
         score = lookup.score.flatten(0, 1)[first + place]  # (batch, samples, head * node)
-        score = score + time[..., None] * lookup.time_score  # (batch, samples, head * node)
+        score = torch.addcmul(score, time[..., None], lookup.time_score)
         score = score.view(*place.shape, self.heads, nodes) + mask  # (batch, samples, head, node)
         return score.softmax(3).flatten(2) @ lookup.answer  # (batch, samples, node)
 
@@ -201,7 +201,8 @@ class PaperNetwork(nn.Module):
         shape = state.live.shape
         rows = shape[0] * memory.positions  # the samples of one position are a row of their own
         place, time = state.place.reshape(rows, -1), time.view(rows, -1)
-        mask = state.live.view(rows, -1, 1, shape[2]).float().log()  # 0, or minus infinity
+        live = state.live.view(rows, -1, 1, shape[2])
+        mask = torch.zeros_like(live, dtype=time.dtype).masked_fill_(~live, FORBIDDEN)
         logits = self.routing.step(memory.routing, place, time, mask).view(shape)
         stays = self.staying.step(memory.staying, place, time, mask).view(shape)
         return self.config.clip * logits.tanh(), stays

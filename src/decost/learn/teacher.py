@@ -3,8 +3,8 @@
 The engine tells the profit of the best plan after each possible next stop in a fraction of a
 millisecond. So a network can be taught on the states that it gets itself into, without a set of
 solved instances. Along a route the regrets of its choices add up to what the route misses of the
-optimum (unless predicted stays rule choices out): to minimise expected regret is to minimise the
-gap.
+optimum (unless predicted stays, or short cuts in a matrix, keep the best choices from it): to
+minimise expected regret is to minimise the gap.
 """
 
 from __future__ import annotations

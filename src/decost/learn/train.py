@@ -8,22 +8,25 @@ so that a checkpoint needs to know none of their states.
 
 from __future__ import annotations
 
-import json
 import math
 import os
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from decost.files import write_text
 from decost.generators import generate
 from decost.instance import Instance
+from decost.kernels.reduction import useful_stops
 from decost.learn.checkpoint import (
     Network,
     WeightsError,
@@ -37,7 +40,7 @@ from decost.learn.checkpoint import (
     save_run,
     save_weights,
 )
-from decost.learn.config import Source, TrainConfig
+from decost.learn.config import Source, TrainConfig, first_fault
 from decost.learn.events import EventWriter
 from decost.learn.features import Problems, load_problems, require_device, useful_part
 from decost.learn.losses import (
@@ -67,6 +70,14 @@ STAY_NOISE = 1.0
 
 GRADIENT = 1.0
 """Longest gradient that the exact teacher's steps follow."""
+
+
+GROUP = 8
+"""Batches whose instances are drawn together and sorted by size."""
+
+
+PARTS = 2
+"""Parts of a batch that are worked on side by side, each by one thread."""
 
 
 class TrainError(ValueError):
@@ -113,8 +124,8 @@ def start_run(config: TrainConfig, folder: Path) -> Run:
     require_device(config.device)
     if (folder / "checkpoint.safetensors").exists():
         raise TrainError(f"{folder}: holds a run already; go on with it by --resume {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
     network = _network(config)
+    folder.mkdir(parents=True, exist_ok=True)
     run = Run(config, folder, network, _optimizer(config, network))
     write_text(folder / "config.json", config.model_dump_json(indent=2) + "\n")
     return run
@@ -129,21 +140,22 @@ def resume_run(folder: Path) -> Run:
     try:
         config = TrainConfig(**facts["config"])
         require_device(config.device)
-        network = make_network(config.network_config()).to(config.device)
+        network = _random_network(config)
         optimizer = _optimizer(config, network)
         restore_network(network, tensors)
         restore_optimizer(optimizer, network, tensors)
-        return Run(
-            config,
-            folder,
-            network,
-            optimizer,
-            facts["history"],
-            facts["seconds"],
-            facts["cpu_seconds"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise WeightsError(f"{path}: is no state of a training run: {error}") from None
+        history = [
+            {str(name): float(value) for name, value in row.items()} for row in facts["history"]
+        ]
+        if not all("gap" in row for row in history):
+            raise ValueError("history: an epoch has no gap")
+        seconds, cpu_seconds = float(facts["seconds"]), float(facts["cpu_seconds"])
+        return Run(config, folder, network, optimizer, history, seconds, cpu_seconds)
+    except ValidationError as error:
+        why = first_fault(error)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        why = str(error)
+    raise WeightsError(f"{path}: is no state of a training run: {why}")
 
 
 def train(run: Run, report: Callable[[Run], object]) -> None:
@@ -152,7 +164,7 @@ def train(run: Run, report: Callable[[Run], object]) -> None:
     An interruption loses at most the epoch that is under way.
     """
     config = run.config
-    torch.set_num_threads(config.threads or os.cpu_count() or 1)
+    torch.set_num_threads(1)  # tensors are small, and parts of a batch are worked on side by side
     examine = _Examination(config)
     with EventWriter(run.folder) as events:
         if not run.history:
@@ -178,6 +190,11 @@ def _network(config: TrainConfig) -> Network:
         if network.config != config.network_config():
             raise TrainError(f"start = {config.start}: its network has another shape")
         return network.to(config.device)
+    return _random_network(config)
+
+
+def _random_network(config: TrainConfig) -> Network:
+    """Make a network without touching torch's own generator."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return make_network(config.network_config()).to(config.device)
@@ -190,41 +207,98 @@ def _optimizer(config: TrainConfig, network: Network) -> torch.optim.Optimizer:
 
 def _epoch(run: Run) -> dict[str, float]:
     """Train on one epoch's instances; return means over its steps."""
-    config, network = run.config, run.network
-    sources = config.sources()
-    network.train()
+    config = run.config
+    run.network.train()
     total: dict[str, float] = {}
     seen = step = 0
-    while seen < config.episodes:
-        random = np.random.default_rng((config.seed, run.epoch + 1, step))
-        source = sources[random.integers(len(sources))]
-        size = config.batch_size
-        if config.teacher == "exact":  # large instances have more states, and dearer ones
-            size = max(1, min(size, size * 50 // source.nodes))
-        size = min(size, config.episodes - seen)
-        part = (run.epoch + seen / config.episodes) / config.epochs
-        for group in run.optimizer.param_groups:
-            group["lr"] = _learning_rate(config, part)
-        instances = _instances(config, source, size, int(random.integers(VALIDATION)))
+    with ThreadPoolExecutor(min(PARTS, config.threads or os.cpu_count() or 1)) as pool:
+        for instances, seed in _batches(config, run.epoch + 1):
+            part = (run.epoch + seen / config.episodes) / config.epochs
+            for group in run.optimizer.param_groups:
+                group["lr"] = _learning_rate(config, part)
+            row = _step(run, instances, seed, part, pool)
+            for name, value in row.items():
+                total[name] = total.get(name, 0.0) + value
+            seen += len(instances)
+            step += 1
+    return {name: value / step for name, value in total.items()}
+
+
+def _step(
+    run: Run, instances: list[Instance], seed: int, part: float, pool: ThreadPoolExecutor
+) -> dict[str, float]:
+    """Follow the gradient of one batch; return what to report of it.
+
+    The batch is worked on in a fixed number of parts, so that the weights do not depend on the
+    number of threads.
+    """
+    config = run.config
+    parameters = list(run.network.parameters())
+
+    def work(number: int) -> tuple[list[Tensor | None], dict[str, float]]:
+        some = instances[number::PARTS]
+        if not some:
+            return [None] * len(parameters), {}
+        problems = load_problems(some, config.device)
+        generator = torch.Generator(config.device).manual_seed(seed + number)
         if config.teacher == "exact":
-            instances = list(map(useful_part, instances))  # quicker to grade
-        problems = load_problems(instances, config.device)
-        generator = torch.Generator(config.device).manual_seed(int(random.integers(2**62)))
-        run.optimizer.zero_grad()
-        if config.teacher == "exact":
-            loss, row = _taught(run, instances, problems, generator, part)
+            loss, row = _taught(run, some, problems, generator, part)
         else:
             loss, row = _reinforced(run, problems, generator)
-        if loss.requires_grad:  # else there was nothing to choose in the whole batch
-            loss.backward()  # type: ignore[no-untyped-call]
+        share = len(some) / len(instances)
+        loss = share * loss
+        gradients: list[Tensor | None] = [None] * len(parameters)
+        if loss.requires_grad:  # else there was nothing to choose in this part
+            gradients = list(torch.autograd.grad(loss, parameters, allow_unused=True))
+        row = {"loss": loss.detach()} | {name: share * value for name, value in row.items()}
+        return gradients, {name: float(value) for name, value in row.items()}
+
+    rows: dict[str, float] = {}
+    run.optimizer.zero_grad()
+    for gradients, row in pool.map(work, range(PARTS)):
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            if gradient is not None:
+                known = parameter.grad
+                parameter.grad = gradient if known is None else known + gradient
+        for name, value in row.items():
+            rows[name] = rows.get(name, 0.0) + value
+    if config.teacher == "exact":
+        torch.nn.utils.clip_grad_norm_(parameters, GRADIENT)
+    run.optimizer.step()
+    return rows
+
+
+def _batches(config: TrainConfig, epoch: int) -> Iterator[tuple[list[Instance], int]]:
+    """Draw an epoch's instances in batches, each with a seed for its routes.
+
+    Some batches are drawn together, so that instances with about as many useful stops can be
+    put into one: tensors are as wide as the largest of a batch.
+    """
+    sources = config.sources()
+    left = config.episodes
+    group = 0
+    while left > 0:
+        random = np.random.default_rng((config.seed, epoch, group))
+        number = min(GROUP, -(-left // config.batch_size))
+        drawn = random.integers(len(sources), size=number)
+        batches = []
+        for which, count in zip(*np.unique(drawn, return_counts=True), strict=True):
+            size, source = config.batch_size, sources[which]
+            if config.teacher == "exact":  # large instances have more states, and dearer ones
+                size = max(1, min(size, size * 50 // source.nodes))
+            seed = int(random.integers(VALIDATION))
+            instances = _instances(config, source, size * int(count), seed)
+            useful = [len(useful_stops(one.arrays, one.matrix is None).stop) for one in instances]
+            order = np.argsort(useful, kind="stable").reshape(count, size)
+            batches += [[instances[k] for k in row] for row in order]
+        for k in random.permutation(len(batches)):
+            batch = batches[k][:left]
             if config.teacher == "exact":
-                torch.nn.utils.clip_grad_norm_(network.parameters(), GRADIENT)
-            run.optimizer.step()
-        for name, value in (row | {"loss": loss.detach()}).items():
-            total[name] = total.get(name, 0.0) + float(value)
-        seen += size
-        step += 1
-    return {name: value / step for name, value in total.items()}
+                batch = list(map(useful_part, batch))  # quicker to grade
+            if batch:
+                yield batch, int(random.integers(2**62))
+            left -= len(batch)
+        group += 1
 
 
 def _learning_rate(config: TrainConfig, part: float) -> float:
@@ -294,8 +368,7 @@ def _taught(
     rollout = roll_out(
         run.network, problems, config.samples, sampled_choice(generator), keep_choices=True
     )
-    threads = config.threads or os.cpu_count() or 1
-    log_probability, worth = grade(instances, problems, rollout, threads)
+    log_probability, worth = grade(instances, problems, rollout, threads=1)
     imitate = 1.0
     if part >= config.imitation:
         imitate = (1.0 - part) / max(1.0 - config.imitation, 1e-9)
@@ -327,7 +400,8 @@ class _Examination:
             count = max(1, config.validation // len(sources))
             instances = _instances(config, source, count, VALIDATION + number)
             method = "exact" if config.vehicles == 1 else "greedy"
-            best = [result.profit for result in solve_many(instances, method)]
+            threads = config.threads or None
+            best = [result.profit for result in solve_many(instances, method, threads=threads)]
             problems = load_problems(instances, config.device)
             self._parts.append((source, problems, np.array(best)))
 
@@ -391,16 +465,23 @@ def card(run: Run) -> dict[str, Any]:
 
 def train_command(config: TrainConfig) -> str:
     """Write the command line that a configuration stands for."""
-    chosen = {
+    usual = TrainConfig().model_dump()
+    kind = {
         name: value
-        for name, value in json.loads(config.model_dump_json()).items()
-        if value != TrainConfig.model_fields[name].default
+        for name in ("network", "teacher")
+        if (value := getattr(config, name)) != usual[name]
     }
+    if kind == {"network": "prefix", "teacher": "exact"}:
+        del kind["network"]
+    elif config.teacher == "exact":
+        kind["network"] = config.network
+    usual = TrainConfig(**kind).model_dump()
+    chosen = kind | {k: v for k, v in config.model_dump().items() if v != usual[k]}
     words = ["decost", "train"]
     for name, value in chosen.items():
         flag = name.replace("_", "-")
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         else:
-            words += [f"--{flag}", str(value)]
+            words += [f"--{flag}", shlex.quote(str(value))]
     return " ".join(words)

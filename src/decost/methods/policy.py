@@ -9,15 +9,15 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
+from threading import Lock
 from typing import TypeAlias
 
 import torch
 from pydantic import Field
 
 from decost.instance import Instance
-from decost.learn.checkpoint import WeightsError, load_weights, model_path
+from decost.learn.checkpoint import Network, WeightsError, load_weights, model_path
 from decost.learn.features import SYMMETRIES, Problems, load_problems, require_device
-from decost.learn.network import PaperNetwork, PrefixNetwork
 from decost.learn.rollout import (
     Rollout,
     greedy_choice,
@@ -35,7 +35,7 @@ from decost.stays import best_solution
 TOGETHER = 1 << 22
 """Most entries of the travel times that are in one batch of large instances."""
 
-SAMPLES = 32
+SAMPLES = 128
 """Routes of an instance that are drawn together."""
 
 _Plan: TypeAlias = tuple[float, list[list[int]], list[list[float]]]  # profit, routes, stays
@@ -76,9 +76,12 @@ def policy(instance: Instance, options: PolicyOptions) -> Result:
 
 
 def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[Result]:
-    """Plan for many instances at once, which takes far less time than one after another."""
+    """Plan for many instances at once, which takes far less time than one after another.
+
+    A time limit is the mean for an instance.
+    """
     deadline = time.perf_counter() + (
-        math.inf if options.time_limit is None else options.time_limit
+        math.inf if options.time_limit is None else options.time_limit * len(instances)
     )
     require_device(options.device)
     network = _load(options.weights, options.device)
@@ -93,7 +96,7 @@ def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[R
 
 def _plan(
     instances: Sequence[Instance],
-    network: PaperNetwork | PrefixNetwork,
+    network: Network,
     options: PolicyOptions,
     deadline: float,
 ) -> list[Result]:
@@ -104,19 +107,28 @@ def _plan(
         turned, samples = problems.turned(), SYMMETRIES
     rollout = roll_out(network, turned, samples, greedy_choice, deadline=deadline)
     best = list(_best_routes(problems, rollout, options.stay_optimisation))
-    choose = sampled_choice(torch.Generator(options.device).manual_seed(options.seed))
     with suppress(KeyboardInterrupt):
-        for first in range(0, options.samples, SAMPLES):
-            if time.perf_counter() >= deadline:
-                break
-            number = min(SAMPLES, options.samples - first)
-            rollout = roll_out(network, problems, number, choose, deadline=deadline)
-            found = _best_routes(problems, rollout, options.stay_optimisation)
-            best = [max(pair, key=itemgetter(0)) for pair in zip(best, found, strict=True)]
+        for row, instance in enumerate(instances if options.samples else ()):
+            for found in _draw(instance, network, options, deadline):
+                best[row] = max(best[row], found, key=itemgetter(0))
     return [
         Result(instance, _solution(instance, routes, stays, options), "feasible", None)
         for instance, (_, routes, stays) in zip(instances, best, strict=True)
     ]
+
+
+def _draw(
+    instance: Instance, network: Network, options: PolicyOptions, deadline: float
+) -> Iterator[_Plan]:
+    """Draw routes at random, by a generator that knows nothing of other instances."""
+    problems = load_problems([instance], options.device)
+    choose = sampled_choice(torch.Generator(options.device).manual_seed(options.seed))
+    for first in range(0, options.samples, SAMPLES):
+        if time.perf_counter() >= deadline:
+            break
+        number = min(SAMPLES, options.samples - first)
+        rollout = roll_out(network, problems, number, choose, deadline=deadline)
+        yield from _best_routes(problems, rollout, options.stay_optimisation)
 
 
 def _best_routes(problems: Problems, rollout: Rollout, optimise: bool) -> Iterator[_Plan]:
@@ -160,7 +172,7 @@ def _parts(instances: Sequence[Instance]) -> Iterator[Sequence[Instance]]:
         yield instances[first : first + size]
 
 
-def _load(weights: str, device: str) -> PaperNetwork | PrefixNetwork:
+def _load(weights: str, device: str) -> Network:
     """Load weights by file or name; again if the file has changed."""
     path = Path(weights) if Path(weights).is_file() else None
     if path is None and ("/" in weights or weights.endswith(".safetensors")):
@@ -170,19 +182,27 @@ def _load(weights: str, device: str) -> PaperNetwork | PrefixNetwork:
 
 
 @lru_cache(maxsize=8)
-def _loaded(path: str, changed: int, device: str) -> PaperNetwork | PrefixNetwork:
+def _loaded(path: str, changed: int, device: str) -> Network:
     return load_weights(path, device)[0]
+
+
+_users: list[int] = []  # how many threads torch had before the first of those that run now
+_counting = Lock()
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let torch use one thread: instances are many, and tensors small."""
-    before = torch.get_num_threads()
+    with _counting:
+        _users.append(_users[0] if _users else torch.get_num_threads())
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _counting:
+            before = _users.pop()
+            if not _users:
+                torch.set_num_threads(before)
 
 
 def warm_up() -> None:
