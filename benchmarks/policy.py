@@ -1,10 +1,10 @@
 """Gaps of a trained network to the proven optimum on the paper's settings, and its speed.
 
-python -m benchmarks.policy [--weights generalist] [--count 1000] [--write-card]
+python -m benchmarks.policy [--weights generalist] [--count 1000] [--write-card ABOUT]
 
 Greedy decoding, best of the eight symmetries, optimal stays, no search. The first set is the
 beginning of the published one (seed 2025, the first of 10,000). With --write-card the mean gaps
-are put on the card of the weights.
+are put on the card of the weights, with a line about them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--no-symmetries", action="store_true")
     parser.add_argument("--threads", type=int, default=None)
-    parser.add_argument("--write-card", action="store_true")
+    parser.add_argument("--write-card", metavar="ABOUT", help="line about the weights")
     given = parser.parse_args()
     options = {"weights": given.weights, "symmetries": not given.no_symmetries}
     print(machine())
@@ -65,7 +65,8 @@ def main() -> None:
         path = Path(given.weights)
         path = path if path.is_file() else model_path(given.weights)
         network, card = load_weights(path)
-        save_weights(path, network, card | {"gaps": {k: f"{v}%" for k, v in means.items()}})
+        gaps_of = {name: f"{value}%" for name, value in means.items()}
+        save_weights(path, network, {"about": given.write_card} | card | {"gaps": gaps_of})
         print(f"\nwrote the gaps on the card of {path.name}")
 
 

@@ -787,9 +787,9 @@ def test_models(call: Call) -> None:
     """All weights that come with the package are listed, with the command that trained them."""
     code, out, err = call("models")
     assert (code, err) == (0, "")
-    for name in ("generalist", "paper", "pomo"):
+    for name in ("generalist", "pomo"):
         assert any(line.split()[0] == name for line in out.splitlines())
-    assert out.count("command: decost train ") == 3
+    assert out.count("command: decost train ") == 2
 
 
 def test_train_help(call: Call) -> None:

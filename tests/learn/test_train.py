@@ -540,17 +540,21 @@ def test_complaints_about_folders(
 
 
 def test_paper_recipe_learns(tmp_path: Path) -> None:
-    """Three epochs take less than two minutes and bring the gap far below the first one."""
+    """Three epochs take less than two minutes of two cores and bring the gap far down.
+
+    The time of the cores counts, since others may use them as well.
+    """
     words = ["train", "--nodes", "20", "--epochs", "3", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "decost", *words],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     _, facts = load_run(tmp_path / "run" / "checkpoint.safetensors")
+    assert facts["cpu_seconds"] < 2 * 120
     gaps = [row["gap"] for row in facts["history"]]
     assert len(gaps) == 4
     assert gaps[-1] < gaps[0] / 2
