@@ -78,8 +78,8 @@ def test_reward(
     rewards: list[Tensor] = []
     load, roll_out, loss = module.load_problems, module.roll_out, module.reinforce_loss
 
-    def load_some(some: list[Instance], *given: Any) -> Any:
-        problems = load(some, *given)
+    def load_some(some: list[Instance], *given: Any, **options: Any) -> Any:
+        problems = load(some, *given, **options)
         owners[id(problems)] = some
         return problems
 

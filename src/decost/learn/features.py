@@ -18,9 +18,6 @@ from decost.learn.batched_stays import Batch, pad_instances
 SYMMETRIES = 8
 """Ways to turn and mirror the square."""
 
-LEAST_NODES = 16
-"""Instances are padded to so many nodes: on a CPU, torch's softmax of shorter rows is slow."""
-
 NODE_FEATURES = 8
 """Numbers that describe a node: x, y, open, close, rate, longest stay, reward, shortest stay."""
 
@@ -168,14 +165,12 @@ def useful_part(instance: Instance) -> Instance:
 
 
 def load_problems(
-    instances: Sequence[Instance], device: torch.device | str | None = None
+    instances: Sequence[Instance], device: torch.device | str | None = None, *, least: int = 1
 ) -> Problems:
-    """Reduce instances to what matters and make a batch of them."""
+    """Reduce instances to what matters and make a batch of them, of at least so many nodes."""
     useful = [useful_stops(one.arrays, one.matrix is None) for one in instances]
     kept = [np.concatenate(([0], some.stop)) for some in useful]
-    batch = pad_instances(
-        instances, kept=kept, least=LEAST_NODES, dtype=torch.float64, device=device
-    )
+    batch = pad_instances(instances, kept=kept, least=least, dtype=torch.float64, device=device)
     count, size = batch.open.shape
     node = np.zeros((count, size), dtype=np.int64)
     xy = np.zeros((count, size, 2))

@@ -167,6 +167,7 @@ class PaperNetwork(nn.Module):
     """The paper's network: one encoding, two decoders side by side (appendix C)."""
 
     wants_prefix = False
+    least_nodes = 16  # on a CPU, torch's softmax of shorter rows is slow
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -241,6 +242,7 @@ class PrefixNetwork(nn.Module):
     """Our network: encodes the candidates at every step, with the consequences of each."""
 
     wants_prefix = True
+    least_nodes = 1
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()

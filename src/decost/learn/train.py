@@ -239,7 +239,7 @@ def _step(
         some = instances[number::PARTS]
         if not some:
             return [None] * len(parameters), {}
-        problems = load_problems(some, config.device)
+        problems = load_problems(some, config.device, least=run.network.least_nodes)
         generator = torch.Generator(config.device).manual_seed(seed + number)
         if config.teacher == "exact":
             loss, row = _taught(run, some, problems, generator, part)

@@ -100,7 +100,7 @@ def _plan(
     options: PolicyOptions,
     deadline: float,
 ) -> list[Result]:
-    problems = load_problems(instances, options.device)
+    problems = load_problems(instances, options.device, least=network.least_nodes)
     turned = problems
     samples = 1
     if options.symmetries and any(instance.xy is not None for instance in instances):
@@ -121,7 +121,7 @@ def _draw(
     instance: Instance, network: Network, options: PolicyOptions, deadline: float
 ) -> Iterator[_Plan]:
     """Draw routes at random, by a generator that knows nothing of other instances."""
-    problems = load_problems([instance], options.device)
+    problems = load_problems([instance], options.device, least=network.least_nodes)
     choose = sampled_choice(torch.Generator(options.device).manual_seed(options.seed))
     for first in range(0, options.samples, SAMPLES):
         if time.perf_counter() >= deadline:
