@@ -15,7 +15,7 @@ from typing import TypeAlias
 import torch
 from pydantic import Field
 
-from decost.instance import Instance
+from decost.instance import TOLERANCE, Instance
 from decost.learn.checkpoint import Network, WeightsError, load_weights, model_path
 from decost.learn.features import SYMMETRIES, Problems, load_problems, require_device
 from decost.learn.rollout import (
@@ -137,7 +137,9 @@ def _best_routes(problems: Problems, rollout: Rollout, optimise: bool) -> Iterat
         profit, _ = optimal_profit(problems, rollout.nodes)  # (batch, samples)
     else:
         profit = predicted_profit(problems, rollout.nodes, rollout.stays)
-    most, chosen = profit.max(1)  # (batch,)
+    # The first of equally good ones, whatever rounding in a larger batch makes of them.
+    most = profit.amax(1)  # (batch,)
+    chosen = (profit >= most[:, None] - TOLERANCE / 1000 * most.abs()[:, None]).int().argmax(1)
     steps = rollout.nodes.shape[2]
     index = chosen[:, None, None].expand(-1, 1, steps)  # (batch, 1, step)
     nodes = rollout.nodes.gather(1, index)  # (batch, 1, step)
