@@ -37,21 +37,7 @@ from decost.learn.train import (
     train_command,
 )
 from policies import complaint, small_network
-
-TINY: dict[str, Any] = {
-    "layers": 1,
-    "width": 16,
-    "heads": 2,
-    "feed_forward": 16,
-    "nodes": "10",
-    "episodes": 16,
-    "batch_size": 8,
-    "samples": 4,
-    "validation": 8,
-    "threads": 1,
-    "epochs": 2,
-}
-"""Settings of a run that takes less than a second."""
+from small_runs import TINY, bits, nothing, trained
 
 WAYS: dict[str, dict[str, Any]] = {
     "reinforce": {},
@@ -73,22 +59,6 @@ def _no_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     if "pictures" not in request.fixturenames:
         monkeypatch.setattr("decost.plotting.plot_training", lambda history: None)
         monkeypatch.setattr("decost.plotting.save_figure", lambda figure, path: None)
-
-
-def nothing(run: Run) -> None:
-    """Report nothing."""
-
-
-def trained(folder: Path, **changes: Any) -> Run:
-    """Train from the beginning to the end."""
-    run = start_run(TrainConfig(**(TINY | changes)), folder)
-    train(run, nothing)
-    return run
-
-
-def bits(tensors: dict[str, Tensor]) -> dict[str, bytes]:
-    """Tensors as bytes, which tell apart what == does not."""
-    return {name: tensor.detach().numpy().tobytes() for name, tensor in tensors.items()}
 
 
 def outcome(folder: Path) -> tuple[Any, ...]:

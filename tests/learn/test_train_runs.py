@@ -23,39 +23,9 @@ from decost.learn import train as module
 from decost.learn.checkpoint import WeightsError, load_run, load_weights, save_run
 from decost.learn.config import TrainConfig
 from decost.learn.rollout import Rollout
-from decost.learn.train import Run, TrainError, resume_run, start_run, train, train_command
+from decost.learn.train import TrainError, resume_run, start_run, train, train_command
 from policies import complaint, routes_of, stays_of
-
-TINY: dict[str, Any] = {
-    "layers": 1,
-    "width": 16,
-    "heads": 2,
-    "feed_forward": 16,
-    "nodes": "10",
-    "episodes": 16,
-    "batch_size": 8,
-    "samples": 4,
-    "validation": 8,
-    "threads": 1,
-    "epochs": 2,
-}
-"""Settings of a run that takes less than a second."""
-
-
-def nothing(run: Run) -> None:
-    """Report nothing."""
-
-
-def trained(folder: Path, **changes: Any) -> Run:
-    """Train from the beginning to the end."""
-    run = start_run(TrainConfig(**(TINY | changes)), folder)
-    train(run, nothing)
-    return run
-
-
-def bits(tensors: dict[str, Tensor]) -> dict[str, bytes]:
-    """Tensors as bytes, which tell apart what == does not."""
-    return {name: tensor.detach().numpy().tobytes() for name, tensor in tensors.items()}
+from small_runs import TINY, bits, nothing, trained
 
 
 def flags(**settings: Any) -> list[str]:
