@@ -14,9 +14,6 @@ class FormatError(ValueError):
     """A file cannot be read; the message names the file, the field and the value."""
 
 
-# Not to fail fast would collect millions of complaints about a large file, and show one.
-
-
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the place of `path` on success.

@@ -43,7 +43,6 @@ def test_useful_stops_by_hand() -> None:
     assert problems.node.tolist() == [[0, 2, 7]]
     assert problems.latest.tolist() == [[10, 6, 9]]
     # Stop 2 can be served from 4 on, and must be left at 9; stop 7 for at most 3.
-    assert problems.full_profit.tolist() == [[0, 5, 6]]
     assert problems.profit_unit.tolist() == [5.5]
     assert problems.time_unit.tolist() == [2 * (4 + 1 + 3) / 6]
     assert useful_part(on_a_line()) == on_a_line().only([2, 7])
@@ -83,7 +82,7 @@ def test_padding() -> None:
     assert len(both) == 2
     size = other.node.shape[1]
     assert size > 3
-    for table in ("node", "full_profit", "xy", "latest"):
+    for table in ("node", "xy", "latest"):
         pair = getattr(both, table)
         assert torch.equal(pair[0, :3], getattr(alone, table)[0])
         assert torch.equal(pair[1], getattr(other, table)[0])

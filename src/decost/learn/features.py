@@ -43,8 +43,6 @@ class Problems:
     latest_by_detour
         The same if there may be a faster way home over other stops, as in a matrix of travel
         times that breaks the triangle inequality, (batch, node).
-    full_profit
-        Most that a stop can earn within the budget, (batch, node).
     xy
         Coordinates, all 0 where an instance has none, (batch, node, 2).
     time_unit, profit_unit
@@ -60,7 +58,6 @@ class Problems:
     node: Tensor
     latest: Tensor
     latest_by_detour: Tensor
-    full_profit: Tensor
     xy: Tensor
     time_unit: Tensor
     profit_unit: Tensor
@@ -174,13 +171,11 @@ def load_problems(
     count, size = batch.open.shape
     node = np.zeros((count, size), dtype=np.int64)
     xy = np.zeros((count, size, 2))
-    profit = np.zeros((count, size))
     by_detour = np.full((count, size), -np.inf)
     time_unit, profit_unit = np.ones(count), np.ones(count)
     for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
         number = len(chosen)
         node[row, :number] = chosen
-        profit[row, 1:number] = useful[row].profit[chosen[1:]]
         by_detour[row, :number] = useful[row].late[chosen]
         by_detour[row, 0] = instance.budget
         if instance.xy is not None:
@@ -188,7 +183,7 @@ def load_problems(
         if number > 1:
             ways = instance.travel[np.ix_(chosen, chosen)]
             time_unit[row] = (ways.sum() - ways.trace()) / (number * (number - 1)) or 1.0
-            profit_unit[row] = profit[row].sum() / (number - 1) or 1.0
+            profit_unit[row] = useful[row].profit[chosen].sum() / (number - 1) or 1.0
     home = batch.travel[:, :, 0]  # (batch, node)
     latest = torch.minimum(batch.close, batch.leave_by - batch.min_stay)  # (batch, node)
     latest = torch.minimum(latest, batch.budget[:, None] - home - batch.min_stay)
@@ -201,7 +196,6 @@ def load_problems(
         node=tensor(node),
         latest=latest,
         latest_by_detour=tensor(by_detour),
-        full_profit=tensor(profit),
         xy=tensor(xy),
         time_unit=tensor(time_unit),
         profit_unit=tensor(profit_unit),

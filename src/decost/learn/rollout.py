@@ -297,8 +297,8 @@ def roll_out(
     choose
         How the next node comes from its logits.
     noise
-        What to add to the logits of the stays, to explore them; its density is then a part of
-        the probability.
+        What to add to the logits of the stays, to explore them: standard normal, since its
+        density is then a part of the probability.
     keep_choices
         Whether to keep the probabilities of all choices, and not only of those made.
     deadline

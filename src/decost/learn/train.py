@@ -65,16 +65,11 @@ from decost.solver import solve_many
 VALIDATION = 2**31
 """Offset of the seeds of validation instances, which no training instance has."""
 
-STAY_NOISE = 1.0
-"""Deviation of the logits of sampled stays, where the reward depends on them."""
-
 GRADIENT = 1.0
 """Longest gradient that the exact teacher's steps follow."""
 
-
 GROUP = 8
 """Batches whose instances are drawn together and sorted by size."""
-
 
 PARTS = 2
 """Parts of a batch that are worked on side by side, each by one thread."""
@@ -316,8 +311,7 @@ def _reinforced(
     if not config.stay_optimisation:
         # Nothing else tells the decoder of the stays how good they are.
         def noise(logits: Tensor) -> Tensor:
-            sample = torch.randn(logits.shape, generator=generator, device=logits.device)
-            return STAY_NOISE * sample
+            return torch.randn(logits.shape, generator=generator, device=logits.device)
 
     rollout = roll_out(
         run.network, problems, config.samples, sampled_choice(generator), noise=noise
