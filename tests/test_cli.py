@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import decost
-from decost import Instance, Method, Options, Result, cli
+from decost import ImprovingOptions, Instance, Method, Options, Result, cli
 
 KEYS = ["method", "status", "profit", "bound", "runtime", "seed", "routes"]
 """Keys of a result, in the order of the contract."""
@@ -777,7 +777,7 @@ def test_methods(call: Call, options: list[Options]) -> None:
             line.split() == [method.name, *method.description.split()] for line in out.splitlines()
         )
         for name, field in method.options.model_fields.items():
-            if name not in Options.model_fields:
+            if name not in ImprovingOptions.model_fields:
                 no = "no-" if field.default is True else ""
                 assert f"--{no}{name.replace('_', '-')} " in out
     assert "[0.5]" in out

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from decost.formats import read, read_set, read_solution, write
     from decost.generators import generate
     from decost.methods.exact import values_to_go
-    from decost.methods.options import Method, Options
+    from decost.methods.options import ImprovingOptions, Method, Options, Progress
     from decost.plotting import plot_plan
     from decost.solver import (
         MethodError,
@@ -33,9 +33,11 @@ __version__ = "0.1.0"
 # Imported when first used, so that `import decost` costs little more than numpy.
 _LAZY = {
     "FormatError": "files",
+    "ImprovingOptions": "methods.options",
     "Method": "methods.options",
     "MethodError": "solver",
     "Options": "methods.options",
+    "Progress": "methods.options",
     "Stays": "stays",
     "generate": "generators",
     "get_method": "solver",
@@ -56,11 +58,13 @@ _LAZY = {
 __all__ = [
     "TOLERANCE",
     "FormatError",
+    "ImprovingOptions",
     "Instance",
     "InstanceError",
     "Method",
     "MethodError",
     "Options",
+    "Progress",
     "Result",
     "Route",
     "Solution",

@@ -75,6 +75,9 @@ def _solve(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON and nothing else, one line an instance.")
     ] = False,
+    start: Annotated[
+        Path | None, typer.Option(help="Plan to improve, as --out writes it; never made worse.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the plan: .png, .pdf or .svg.")] = None,
 ) -> None:
@@ -96,6 +99,10 @@ def _solve(
         if is_set:
             raise _InputError(f"--plot {plot}: {file} holds a set; only a single plan can be drawn")
     options = _method_options(method, context.args) | {"seed": seed}
+    if start is not None:
+        if is_set:
+            raise _InputError(f"--start {start}: {file} holds a set; a start is for one instance")
+        options["start"] = _read_start(start, method, instances[0])
     _prepare(method)
     if time_limit is not None:
         options["time_limit"] = time_limit
@@ -105,7 +112,8 @@ def _solve(
     from decost.formats import write
     from decost.solver import solve
 
-    result = solve(instances[0], method, **options)
+    with _best_so_far(method) as watched:
+        result = solve(instances[0], method, **options, **watched)
     if out is not None:
         write(result, out)
     if plot is not None:
@@ -219,17 +227,20 @@ def _plot(
 @app.command(name="methods")
 def _methods() -> None:
     """List the methods and their options."""
-    from decost.methods.options import Options
+    from decost.methods.options import ImprovingOptions
     from decost.solver import list_methods
 
+    common = ImprovingOptions.model_fields
+    improving = []
     for method in list_methods():
         typer.echo(f"{method.name:<10} {method.description}")
-        own = {
-            k: v for k, v in method.options.model_fields.items() if k not in Options.model_fields
-        }
+        own = {k: v for k, v in method.options.model_fields.items() if k not in common}
         for line in _option_lines(own, 12):
             typer.echo(line)
+        if issubclass(method.options, ImprovingOptions):
+            improving.append(method.name)
     typer.echo("\nAll of them take --seed and --time-limit.")
+    typer.echo(f"A plan to improve, --start PLAN, is taken by: {', '.join(improving)}.")
 
 
 @app.command(name="models")
@@ -348,9 +359,48 @@ def _prepare(method: str) -> None:
 
 def _method_options(method: str, words: list[str]) -> dict[str, Any]:
     """Read further options of a method by its own schema."""
+    from decost.methods.options import ImprovingOptions
     from decost.solver import get_method
 
-    return _parse(words, get_method(method).options.model_fields, method, ("seed", "time_limit"))
+    # These have parameters of their own, or none because they are for Python.
+    common = tuple(ImprovingOptions.model_fields)
+    return _parse(words, get_method(method).options.model_fields, method, common)
+
+
+def _read_start(path: Path, method: str, instance: Instance) -> Any:
+    from decost.formats import read_solution
+    from decost.methods.options import ImprovingOptions
+    from decost.solver import get_method, list_methods
+
+    if not issubclass(get_method(method).options, ImprovingOptions):
+        able = [one.name for one in list_methods() if issubclass(one.options, ImprovingOptions)]
+        raise _InputError(
+            f"--start {path}: {method} does not improve a plan; these do: {', '.join(able)}"
+        )
+    return read_solution(path, instance)
+
+
+@contextmanager
+def _best_so_far(method: str) -> Iterator[dict[str, Any]]:
+    """Show what a method has reached, in one line on a terminal that goes away in the end."""
+    from rich.console import Console
+    from rich.status import Status
+
+    from decost.methods.options import ImprovingOptions, Progress
+    from decost.solver import get_method
+
+    console = Console(stderr=True)
+    improving = issubclass(get_method(method).options, ImprovingOptions)
+    if not (improving and console.is_terminal):
+        yield {}
+        return
+    with Status("", console=console) as status:
+
+        def show(news: Progress) -> None:
+            bound = "" if news.bound is None else f", at most {news.bound:.6g}"
+            status.update(f"{news.seconds:.1f} s: profit {news.profit:.6g}{bound}")
+
+        yield {"progress": show}
 
 
 def _parse(

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from decost.checker import check
 from decost.instance import Instance
 from decost.result import Result
 
 if TYPE_CHECKING:
     from decost.methods.options import Method, Options
+    from decost.solution import Solution
 
 DEFAULT_METHOD = "auto"
 
@@ -102,7 +104,9 @@ def solve(
     seed
         Seed of the method's own random generator.
     **options
-        Further options of the method.
+        Further options of the method. Every method that goes on improving its plan takes
+        `start`, a feasible plan than which the answer is never worse, and `progress`, which is
+        called with a `Progress` when there is news.
 
     Returns
     -------
@@ -154,6 +158,8 @@ def solve_each(
 ) -> Iterator[Result]:
     """Like `solve_many`, but hand the results out as they come, in order."""
     settings = _options(get_method(method), options)
+    if getattr(settings, "start", None) is not None:
+        raise MethodError("option start: is a plan for one instance, not for a set")
     workers = threads if threads is not None else os.cpu_count() or 1
     if workers < 1:
         raise MethodError(f"threads = {workers}: must be at least 1")
@@ -202,8 +208,25 @@ def _options(method: Method, given: dict[str, Any]) -> Options:
 def _run(method: Method, options: Options, instance: Instance) -> Result:
     _require_able(method, instance)
     begin = time.perf_counter()
+    start = getattr(options, "start", None)
+    if start is not None:
+        options = options.model_copy(update={"start": _best_start(instance, start)})
     result = method.function(instance, options)
+    if start is not None and start.profit > result.profit:
+        bound = None if result.bound is None else max(result.bound, start.profit)
+        result = replace(result, solution=start, bound=bound)
     return _signed(result, method, options, time.perf_counter() - begin)
+
+
+def _best_start(instance: Instance, start: Solution) -> Solution | None:
+    """Give the plan to start from its best stays; None if only tolerance makes it feasible."""
+    from decost.stays import best_solution, optimal_stays
+
+    violations = check(instance, start)
+    if violations:
+        raise MethodError(f"option start: the plan is not feasible: {violations[0]}")
+    routes = [route.stops for route in start.routes]
+    return best_solution(instance, routes) if optimal_stays(instance, routes).feasible else None
 
 
 def _run_many(method: Method, options: Options, instances: Sequence[Instance]) -> list[Result]:

@@ -18,7 +18,7 @@ import pytest
 import decost
 from decost import Instance, MethodError, Result, check, generate, profit_of
 from decost.methods import milp as module
-from decost.methods.greedy import greedy
+from decost.methods.greedy import first_plan
 from decost.methods.milp import METHOD, MilpOptions
 
 Random = np.random.Generator
@@ -273,7 +273,7 @@ def hard() -> Instance:
 def test_time_limit(limit: float) -> None:
     """It ends in time, with a plan no worse than greedy's and a bound above the best there is."""
     instance = hard()
-    start = greedy(instance, MilpOptions())
+    start = first_plan(instance, None)
     best = decost.solve(instance, "exact", time_limit=10)
     begin = time.perf_counter()
     result = solve(instance, time_limit=limit)
@@ -297,9 +297,9 @@ def test_greedy_plan_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """The solver gets it as a start; and if all that it says is nonsense, it is the result."""
     seen: list[Any] = []
     instance = generate("mixed", nodes=15, seed=7)[0]
-    start = greedy(instance, MilpOptions()).solution
+    start = first_plan(instance, None)
 
-    def refuse(program: Any, hint: Any, limit: float, options: Any) -> Any:
+    def refuse(program: Any, hint: Any, *rest: Any) -> Any:
         seen.append((program, hint))
         return module._Answer(np.zeros(len(program.profit)), math.inf, False)
 
@@ -327,8 +327,8 @@ def test_plan_is_cleared_of_tolerances(monkeypatch: pytest.MonkeyPatch) -> None:
         return answer._replace(values=answer.values + 1e-3)
 
     monkeypatch.setattr(module, "_highs", careless)
-    nothing = Result(line, decost.make_solution(line, [], []), "feasible")
-    monkeypatch.setattr(module, "greedy", lambda instance, options: nothing)
+    nothing = decost.make_solution(line, [], [])
+    monkeypatch.setattr(module, "first_plan", lambda instance, start: nothing)
     result = solve(line)
     assert check(line, result.solution) == []
     assert result.profit == pytest.approx(3 * 4 + 1 * 2, rel=1e-9)
@@ -354,7 +354,7 @@ def test_ctrl_c_returns_the_plan_so_far() -> None:
     assert time.perf_counter() - begin < 10
     timer.join()
     assert result.status == "feasible"
-    assert result.profit >= greedy(instance, MilpOptions()).profit
+    assert result.profit >= first_plan(instance, None).profit
     assert check(instance, result.solution) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from decost.instance import Arrays, IntArray
+from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.profile import jit
 
 
@@ -29,8 +29,8 @@ def longest_service(arrays: Arrays, stop: int, time: float) -> tuple[float, floa
 
 
 @jit
-def profit_ratio_route(arrays: Arrays, free: IntArray, route: IntArray) -> int:
-    """Write a route that always goes where a full stay earns most per unit of time.
+def profit_ratio_route(arrays: Arrays, free: IntArray, route: IntArray, stays: FloatArray) -> int:
+    """Write a route, and its stays, that always goes where a full stay earns most per time.
 
     The ratio is the profit of the longest possible stay over travel + wait + that stay.
     `free` marks the stops that may be used (1) and is updated. Returns the number of stops.
@@ -41,7 +41,7 @@ def profit_ratio_route(arrays: Arrays, free: IntArray, route: IntArray) -> int:
     while True:
         best = -1
         best_ratio = 0.0
-        best_leave = 0.0
+        best_leave = best_stay = 0.0
         for stop in range(1, len(free)):
             if free[stop] == 0:
                 continue
@@ -52,10 +52,12 @@ def profit_ratio_route(arrays: Arrays, free: IntArray, route: IntArray) -> int:
             spent = begin + stay - time
             ratio = profit / spent if spent > 0.0 else np.inf
             if ratio > best_ratio:
-                best, best_ratio, best_leave = stop, ratio, begin + stay
+                best, best_ratio = stop, ratio
+                best_leave, best_stay = begin + stay, stay
         if best < 0:
             return count
         route[count] = best
+        stays[count] = best_stay
         count += 1
         free[best] = 0
         place, time = best, best_leave

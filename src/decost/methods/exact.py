@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,8 +32,9 @@ from decost.kernels.labels import (
     values_after,
 )
 from decost.kernels.reduction import Core, reduce_instance
-from decost.methods.greedy import greedy
-from decost.methods.options import Method, Options
+from decost.methods.clock import Clock
+from decost.methods.greedy import first_plan
+from decost.methods.options import ImprovingOptions, Method
 from decost.result import Result
 from decost.stays import best_solution, flatten_routes
 
@@ -45,9 +46,6 @@ SMALL_NODES = 1_500
 
 CAPACITY = 1 << 12
 """Labels that there is room for then."""
-
-SLICE = 0.05
-"""Seconds that a kernel may run before limits are looked at."""
 
 FIRST_SEARCH = 10.0
 """Most seconds for the first search for a good route."""
@@ -74,34 +72,10 @@ GRID_STEPS = (50, 2_500)
 """Least and most steps of the grid."""
 
 
-class ExactOptions(Options):
+class ExactOptions(ImprovingOptions):
     """Options of `exact`."""
 
     memory_limit: float = Field(default=4.0, gt=0, description="GiB that the labels may take")
-
-
-class _Clock:
-    """Tells how much time is left, and cuts work into slices of about the same time."""
-
-    def __init__(self, limit: float | None) -> None:
-        self._end = time.perf_counter() + (math.inf if limit is None else limit)
-
-    @property
-    def left(self) -> float:
-        return self._end - time.perf_counter()
-
-    def slices(self, seconds: float) -> Iterator[int]:
-        """Yield amounts of work, each to be done in about one slice, for so many seconds."""
-        work = 1_000
-        last = time.perf_counter()
-        end = min(last + seconds, self._end)
-        while True:
-            yield work
-            now = time.perf_counter()
-            if now >= end:
-                return
-            work = max(10, int(work * min(4.0, SLICE / max(now - last, 1e-6))))
-            last = now
 
 
 @dataclass
@@ -125,16 +99,17 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     """
     arrays = instance.arrays
     euclidean = instance.matrix is None
-    clock = _Clock(options.time_limit)
+    clock = Clock(options.time_limit, options.progress)
     known = _Known([], 0.0, float(instance.full_profit.sum()))
     if instance.nodes <= SMALL_NODES:
         answer, known.profit, stops, known.labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
         known.route = stops.tolist()
         known.proven = answer == DONE
     if not known.proven:
-        start = greedy(instance, options)
+        start = first_plan(instance, options.start)
         if start.profit > known.profit:
-            known.route, known.profit = list(start.solution.routes[0].stops), start.profit
+            known.route, known.profit = list(start.routes[0].stops), start.profit
+        clock.report(known.profit)
         with suppress(KeyboardInterrupt):
             core = reduce_instance(arrays, euclidean)
             known.bound = min(known.bound, float(core.full_profit.sum()))
@@ -197,13 +172,12 @@ def values_to_go(
 def warm_up() -> None:
     """Compile or load every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
-    greedy(instance, Options())
     exact(instance, ExactOptions())
     core = reduce_instance(instance.arrays, True)
-    _search(core, _Known([], 0.0, np.inf), _Clock(60.0), 2**30)
+    _search(core, _Known([], 0.0, np.inf), Clock(60.0), 2**30)
 
 
-def _search(core: Core, known: _Known, clock: _Clock, memory: float) -> None:
+def _search(core: Core, known: _Known, clock: Clock, memory: float) -> None:
     """Look for a good route; then improve the bounds and extend labels in turn."""
     grain = _grain(core)
     arcs = 1 + int(core.next_start[-1])
@@ -252,7 +226,7 @@ class _Labels:
         self.full = False
 
     def extend(
-        self, bounds: Bounds, clock: _Clock, seconds: float, grain: float, *, loose: bool
+        self, bounds: Bounds, clock: Clock, seconds: float, grain: float, *, loose: bool
     ) -> None:
         """Go on for so many seconds; a loose search is quick but proves nothing.
 
@@ -287,6 +261,7 @@ class _Labels:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
                 known.bound = max(known.profit, min(known.bound, _rounded(promised, grain)))
             known.proven = answer == DONE and not loose
+            clock.report(known.profit, known.profit if known.proven else known.bound)
 
 
 def _grain(core: Core) -> float:

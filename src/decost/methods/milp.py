@@ -6,7 +6,6 @@ It shares no code with the exact method, so that the one can judge the other.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
@@ -21,8 +20,9 @@ from pydantic import Field
 
 from decost.checker import check
 from decost.instance import TOLERANCE, FloatArray, Instance, IntArray
-from decost.methods.greedy import greedy
-from decost.methods.options import Method, Options
+from decost.methods.clock import Clock
+from decost.methods.greedy import first_plan
+from decost.methods.options import ImprovingOptions, Method
 from decost.result import Result
 from decost.solution import Solution, make_solution
 
@@ -36,7 +36,7 @@ MAX_ARCS = 300_000
 """Most arcs of a program; one of this size takes a gigabyte, and seconds to be read."""
 
 
-class MilpOptions(Options):
+class MilpOptions(ImprovingOptions):
     """Options of the mathematical program."""
 
     solver: Literal["highs", "gurobi"] = Field(
@@ -67,10 +67,10 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     MethodError
         If the program is too large, or Gurobi is asked for and cannot be used.
     """
-    limit = math.inf if options.time_limit is None else options.time_limit
-    deadline = time.perf_counter() + limit
+    clock = Clock(options.time_limit, options.progress)
     solver = partial(_gurobi, _import_gurobi()) if options.solver == "gurobi" else _highs
-    plan = greedy(instance, options).solution
+    plan = first_plan(instance, options.start)
+    clock.report(plan.profit)
     network = _reduce(instance)
     ceiling = float(instance.reward[network.stops].sum() + network.piece_profit.sum())
     if ceiling == 0:
@@ -78,10 +78,16 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     if len(network.tail) > MAX_ARCS:
         raise _error(f"arcs = {len(network.tail)}: method 'milp' takes at most {MAX_ARCS}")
     answer = _Answer(None, math.inf, False)
-    if time.perf_counter() < deadline:
+    if clock.left > 0:
         program = _write(instance, network, ceiling)
         hint = _hint(network, plan)
-        answer = solver(program, hint, max(0.0, deadline - time.perf_counter()), options)
+
+        def report(profit: float, bound: float) -> None:
+            unit = ceiling / PROFIT_UNITS
+            if math.isfinite(bound):
+                clock.report(max(plan.profit, profit * unit), min(ceiling, bound * unit))
+
+        answer = solver(program, hint, max(0.0, clock.left), options, report)
     if answer.values is not None:
         found = _read(instance, network, answer.values)
         if found.profit > plan.profit and not check(instance, found):
@@ -426,7 +432,11 @@ def _shorten(instance: Instance, stops: list[int], stays: list[float]) -> list[f
 
 
 def _highs(
-    program: _Program, hint: FloatArray | None, limit: float, options: MilpOptions
+    program: _Program,
+    hint: FloatArray | None,
+    limit: float,
+    options: MilpOptions,
+    report: Callable[[float, float], None],
 ) -> _Answer:
     highs = highspy.Highs()  # type: ignore[no-untyped-call]
     settings = {
@@ -460,6 +470,10 @@ def _highs(
     if hint is not None:
         highs.setSolution(len(hint), np.arange(len(hint)), hint)
     highs.HandleUserInterrupt = True
+    if options.progress is not None:
+        highs.cbMipLogging.subscribe(
+            lambda event: report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
+        )
     _run(highs.run, highs.cancelSolve)
     info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
     sound = status in (statuses.kOptimal, statuses.kTimeLimit, statuses.kInterrupt)
@@ -479,7 +493,12 @@ def _import_gurobi() -> Any:
 
 
 def _gurobi(
-    gurobi: Any, program: _Program, hint: FloatArray | None, limit: float, options: MilpOptions
+    gurobi: Any,
+    program: _Program,
+    hint: FloatArray | None,
+    limit: float,
+    options: MilpOptions,
+    report: Callable[[float, float], None],
 ) -> _Answer:
     settings = {
         "OutputFlag": 0,
@@ -512,7 +531,13 @@ def _gurobi(
                 model.addLConstr(total, sense, program.row_most[row])
             if hint is not None:
                 model.setAttr("Start", columns[: len(hint)], hint.tolist())
-            _run(model.optimize, model.terminate)
+
+            def watch(model: Any, where: int) -> None:
+                if where == names.Callback.MIP:
+                    get = model.cbGet
+                    report(get(names.Callback.MIP_OBJBST), get(names.Callback.MIP_OBJBND))
+
+            _run(partial(model.optimize, watch), model.terminate)
             return _Answer(
                 values=np.array(model.getAttr("X", columns)) if model.SolCount else None,
                 bound=model.ObjBound,

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf
 
 from decost.instance import Instance
 from decost.result import Result
+from decost.solution import Solution
+
+Stays: TypeAlias = Literal["optimal", "greedy"]
+"""How a constructive method sets the stays: by stage two, or as long as possible."""
+
+
+class Progress(NamedTuple):
+    """What a method has reached: after how many seconds, which profit, and below which bound."""
+
+    seconds: float
+    profit: float
+    bound: float | None
 
 
 class Options(BaseModel):
@@ -23,6 +35,17 @@ class Options(BaseModel):
         ge=0,
         allow_inf_nan=True,
         description="seconds after which the best plan so far is returned",
+    )
+
+
+class ImprovingOptions(Options):
+    """Options of a method that goes on improving its plan until its time is over."""
+
+    start: InstanceOf[Solution] | None = Field(
+        default=None, description="a plan to begin with; the answer is never worse"
+    )
+    progress: Callable[[Progress], object] | None = Field(
+        default=None, description="called when a better plan or bound is found"
     )
 
 

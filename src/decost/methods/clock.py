@@ -1,0 +1,49 @@
+"""The time that a method has left, and its reports on the way."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+from decost.methods.options import Progress
+
+SLICE = 0.05
+"""Seconds that a kernel may run before limits are looked at."""
+
+
+class Clock:
+    """Tells how much time is left, cuts work into slices, and passes on what is found meanwhile."""
+
+    def __init__(
+        self, limit: float | None, progress: Callable[[Progress], object] | None = None
+    ) -> None:
+        self._begin = time.perf_counter()
+        self._end = self._begin + (math.inf if limit is None else limit)
+        self._progress = progress
+        self._told: tuple[float, float | None] | None = None
+
+    @property
+    def left(self) -> float:
+        """Seconds until the limit, negative after it."""
+        return self._end - time.perf_counter()
+
+    def slices(self, seconds: float = math.inf, first: int = 1_000) -> Iterator[int]:
+        """Yield amounts of work, each to be done in about one slice, for so many seconds."""
+        work = first
+        last = time.perf_counter()
+        end = min(last + seconds, self._end)
+        while True:
+            yield work
+            now = time.perf_counter()
+            if now >= end:
+                return
+            part = min(SLICE, max(end - now, SLICE / 10))
+            work = max(1, int(work * min(4.0, part / max(now - last, 1e-6))))
+            last = now
+
+    def report(self, profit: float, bound: float | None = None) -> None:
+        """Tell the best profit and the bound so far, if they are news."""
+        if self._progress is not None and (profit, bound) != self._told:
+            self._told = (profit, bound)
+            self._progress(Progress(time.perf_counter() - self._begin, profit, bound))
