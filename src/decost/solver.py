@@ -29,7 +29,9 @@ _MODULES = {
     "auto": ("decost.methods.auto", "METHOD"),
     "decost": ("decost.methods.policy", "DECOST"),
     "exact": ("decost.methods.exact", "METHOD"),
+    "gfacs": ("decost.methods.ants", "METHOD"),
     "greedy": ("decost.methods.greedy", "METHOD"),
+    "ils": ("decost.methods.ils", "METHOD"),
     "milp": ("decost.methods.milp", "METHOD"),
     "pomo": ("decost.methods.policy", "POMO"),
 }

@@ -5,11 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from decost.methods.options import Progress
 
+Answer = TypeVar("Answer")
+
 SLICE = 0.05
 """Seconds that a kernel may run before limits are looked at."""
+
+
+POLL = 0.1
+"""Seconds between two looks at a kernel that runs until it is halted."""
 
 
 class Clock:
@@ -47,3 +58,27 @@ class Clock:
         if self._progress is not None and (profit, bound) != self._told:
             self._told = (profit, bound)
             self._progress(Progress(time.perf_counter() - self._begin, profit, bound))
+
+    def run(
+        self,
+        kernel: Callable[[npt.NDArray[np.uint8]], Answer],
+        profit: Callable[[], float],
+    ) -> Answer:
+        """Run a kernel that returns soon after the flag that it is given is set.
+
+        That is when time is over, or at Ctrl-C. `profit` tells its best so far.
+        """
+        halt = np.zeros(1, dtype=np.uint8)
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(kernel, halt)
+            try:
+                while not future.done() and self.left > 0:
+                    wait([future], timeout=min(POLL, max(self.left, 0.0)))
+                    self.report(profit())
+            except KeyboardInterrupt:
+                pass
+            finally:
+                halt[0] = 1
+            answer = future.result()
+        self.report(profit())
+        return answer

@@ -1,0 +1,96 @@
+"""The metaheuristic that the paper compares with: iterated local search on fixed stays."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from decost.instance import Instance
+from decost.kernels.iterated import iterate, make_plan, put_route, set_stay
+from decost.kernels.random import random_state
+from decost.kernels.reduction import useful_stops
+from decost.methods.clock import Clock
+from decost.methods.options import ImprovingOptions, Method, Stays
+from decost.result import Result
+from decost.solution import make_solution
+
+MOST_ROUNDS = 2**62
+
+
+class IlsOptions(ImprovingOptions):
+    """Options of `ils`."""
+
+    time_limit: float | None = Field(
+        default=10.0,
+        ge=0,
+        allow_inf_nan=True,
+        description="seconds until the best plan is returned",
+    )
+    iterations: int | None = Field(
+        default=None, ge=0, le=MOST_ROUNDS, description="rounds after the first, at most"
+    )
+    stays: Stays = Field(
+        default="greedy", description="greedy: the largest gain is extended; optimal: by the LP"
+    )
+    roulette: bool = Field(
+        default=True, description="the draw by score^2 / shift: always the best is inserted"
+    )
+    reset_worst: bool = Field(
+        default=False, description="cut the least stay of each route before stays are extended"
+    )
+
+
+def ils(instance: Instance, options: IlsOptions) -> Result:
+    """Improve a plan by moves that keep the stays, shake it, and again, until time is over.
+
+    This is the method of Marzal and Sebastia (Applied Soft Computing, 2024), which the paper
+    compares with, for one or several routes.
+    """
+    clock = Clock(options.time_limit, options.progress)
+    arrays = instance.arrays
+    plan, best = (make_plan(instance.nodes, instance.vehicles) for _ in range(2))
+    useful = useful_stops(arrays, instance.matrix is None).stop
+    plan.visited[:] = True  # so that the others are never looked at
+    plan.visited[useful] = False
+    for r, route in enumerate(options.start.routes if options.start is not None else ()):
+        for visit in route.visits:
+            plan.visited[visit.stop] = True
+            set_stay(arrays, plan, visit.stop, visit.stay)
+        put_route(arrays, plan, r, np.array(route.stops, dtype=np.int64), len(route.visits))
+    found = np.zeros(2)
+    state = random_state(options.seed)
+    rounds = MOST_ROUNDS if options.iterations is None else options.iterations
+    done = clock.run(
+        lambda halt: iterate(
+            arrays,
+            plan,
+            best,
+            found,
+            state,
+            rounds,
+            options.roulette,
+            options.reset_worst,
+            options.stays == "optimal",
+            halt,
+        ),
+        lambda: float(found[0]),
+    )
+    routes = [stops[:size].tolist() for stops, size in zip(best.stops, best.size, strict=True)]
+    solution = make_solution(instance, routes, [best.stay[route] for route in routes])
+    details = {"rounds": done, "found_in_round": float(found[1])}
+    return Result(instance, solution, "feasible", details=details)
+
+
+def warm_up() -> None:
+    """Compile or load the kernels."""
+    instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
+    ils(instance, IlsOptions(iterations=1))
+
+
+METHOD = Method(
+    name="ils",
+    description="Iterated local search on fixed stays (Marzal and Sebastia 2024), 10 s.",
+    function=ils,
+    options=IlsOptions,
+    warm_up=warm_up,
+)
