@@ -12,6 +12,7 @@ from decost.kernels.labels import (
     DONE,
     FULL,
     LABELS,
+    PROVE,
     extend_labels,
     grow,
     lowest_bit,
@@ -92,7 +93,7 @@ def test_bounds_hold_on_any_grid(seed: int) -> None:
         store = make_store(core, 200, 4)
         store.visited[0] = 0
         plant(store, len(core.stop), 0.0, 0.0, 0, 0.0)
-        assert extend_labels(core, no_bounds(), store, 0.0, False, 10**6) == DONE
+        assert extend_labels(core, no_bounds(), store, 0.0, PROVE, 10**6) == DONE
         label = int(store.counter[BEST])
         while label > 0:
             assert upper_bound(core, bounds, store, label) >= best * (1 - 1e-9)
@@ -133,7 +134,7 @@ def test_growing_keeps_the_labels() -> None:
         store.visited[0] = 0
         plant(store, len(core.stop), 0.0, 0.0, 0, 0.0)
         grown = 0
-        while extend_labels(core, no_bounds(), store, 0.0, False, 10**6) == FULL:
+        while extend_labels(core, no_bounds(), store, 0.0, PROVE, 10**6) == FULL:
             store = grow(store)
             grown += 1
         assert (grown > 0) == (capacity == 1)

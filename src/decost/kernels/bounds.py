@@ -229,7 +229,7 @@ def mix_groups(
         for i in range(count):
             if grid.group[i] == leader:
                 members += 1
-                everything += max(0.0, core.full_profit[i] - penalty[i])
+                everything += max(0.0, grid.gain[grid.gain_start[i + 1] - 1] - penalty[i])
         if members < 2:
             continue
         for b in range(low, top):
@@ -239,7 +239,8 @@ def mix_groups(
                     away = max(away, go_best[i, b])
             for i in range(count):
                 if grid.group[i] == leader:
-                    value = away + everything - max(0.0, core.full_profit[i] - penalty[i])
+                    full = grid.gain[grid.gain_start[i + 1] - 1]
+                    value = away + everything - max(0.0, full - penalty[i])
                     if value > go_best[i, b]:
                         go_best[i, b] = value
                         go_next[i, b] = -2

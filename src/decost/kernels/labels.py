@@ -23,6 +23,9 @@ LABELS, PIECES, QUEUED, BEST = 0, 1, 2, 3
 DONE, MORE, FULL = 0, 1, 2
 """Answers of `extend_labels`."""
 
+PROVE, GUESS, EVERY = 0, 1, 2
+"""Rules of `settle`: for one best route, for a good one soon, for every useful set of stops."""
+
 SAMPLES = 16
 """At how many times the bound of one label is taken, at most."""
 
@@ -31,7 +34,8 @@ class Store(NamedTuple):
     """All labels, their pieces, the queue of labels to extend, and the best plan so far.
 
     The labels of a stop are kept in lists by class of time, each in falling order of `most`,
-    linked by `following` from `leading` on.
+    linked by `following` from `leading` on. `whole` is the profit of a label's route if it goes
+    home from there, minus infinity if it cannot or was not extended yet.
     """
 
     node: IntArray
@@ -39,6 +43,7 @@ class Store(NamedTuple):
     time: FloatArray
     value: FloatArray
     most: FloatArray
+    whole: FloatArray
     piece_first: IntArray
     piece_count: IntArray
     visited: IntArray
@@ -65,6 +70,7 @@ def make_store(core: Core, capacity: int, classes: int) -> Store:
         np.empty(capacity),
         np.empty(capacity),
         np.empty(capacity),
+        np.empty(capacity),
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity, dtype=np.int64),
         np.empty((capacity, words), dtype=np.int64),
@@ -88,6 +94,7 @@ def plant(store: Store, node: int, time: float, value: float, pieces: int, best:
     store.time[0] = time
     store.value[0] = value
     store.most[0] = value
+    store.whole[0] = -np.inf
     store.piece_first[0] = 0
     store.piece_count[0] = pieces
     store.dead[0] = 0
@@ -224,6 +231,27 @@ def loss(
     return float(lost)
 
 
+@jit
+def surplus(visited: IntArray, one: int, other: int, price: FloatArray, limit: float) -> float:
+    """Add up the prices of the stops that only the other label has visited.
+
+    Infinite if the one has visited any that the other has not. The sum ends when it is over the
+    limit.
+    """
+    for w in range(visited.shape[1]):
+        if visited[one, w] & ~visited[other, w] != 0:
+            return np.inf
+    paid = 0.0
+    for w in range(visited.shape[1]):
+        extra = visited[other, w] & ~visited[one, w]
+        while extra != 0:
+            paid += price[(w << 6) + lowest_bit(extra)]
+            extra &= extra - 1
+            if paid > limit:
+                return float(paid)
+    return float(paid)
+
+
 @inlined
 def settle(
     time: FloatArray,
@@ -239,20 +267,24 @@ def settle(
     leading: IntArray,
     deadline: FloatArray,
     worth: FloatArray,
+    price: FloatArray,
     stay: float,
     early: float,
     late: float,
     node: int,
     new: int,
-    loose: bool,
+    rule: int,
     tiny: float,
 ) -> bool:
     """Enter a label in its list unless it is dominated; remove those that it dominates.
 
     One label dominates another of the same stop if it starts no later and earns no less at any
     time, even without what the other can still earn at stops that only the one has visited:
-    whatever the other goes on to do, the one can do too, leaving those out. `loose` ignores
-    such stops, which is no longer exact.
+    whatever the other goes on to do, the one can do too, leaving those out. The rule `GUESS`
+    ignores such stops, which is no longer exact.
+
+    By the rule `EVERY` it has to visit no stop that the other does not, and to earn no less
+    before prices: then its route can take the place of the other's in every plan of a team.
     """
     classes = leading.shape[1]
     width = late - early
@@ -268,9 +300,11 @@ def settle(
             if time[label] <= time[new]:
                 spare = most[label] - most[new] + tiny
                 lost = 0.0
-                if not loose:
+                if rule == PROVE:
                     leave = time[new] + stay
                     lost = loss(visited, label, new, deadline, worth, node, leave, spare)
+                elif rule == EVERY:
+                    lost = surplus(visited, label, new, price, spare)
                 if lost <= spare and earns_no_less(
                     time, value, first, count, rate, length, label, new, lost - tiny
                 ):
@@ -292,10 +326,12 @@ def settle(
             dominated = False
             if time[new] <= time[label] and spare >= 0.0:
                 lost = 0.0
-                if not loose:
+                if rule == PROVE:
                     lost = loss(
                         visited, new, label, deadline, worth, node, time[label] + stay, spare
                     )
+                elif rule == EVERY:
+                    lost = surplus(visited, new, label, price, spare)
                 dominated = lost <= spare and earns_no_less(
                     time, value, first, count, rate, length, new, label, lost - tiny
                 )
@@ -383,13 +419,13 @@ def promise_anew(core: Core, bounds: Bounds, store: Store) -> None:
 
 @jit
 def extend_labels(
-    core: Core, bounds: Bounds, store: Store, grain: float, loose: bool, work: int
+    core: Core, bounds: Bounds, store: Store, grain: float, rule: int, work: int
 ) -> int:
     """Extend the labels of the queue to all stops that can follow, about `work` times in all.
 
     With bounds, the label that promises most comes first, and only those are kept that promise
     more than the best plan so far (by `grain`, of which all profits are multiples); without,
-    the earliest comes first.
+    the earliest comes first. The rule `EVERY` leaves the best plan as it was given.
     """
     # Fields are taken out once: counting references to them in the loop would cost more than
     # the work there.
@@ -397,9 +433,11 @@ def extend_labels(
     leave_by, reward, min_stay = core.leave_by, core.reward, core.min_stay
     piece_start, piece_rate, piece_length = core.piece_start, core.piece_rate, core.piece_length
     next_start, next_stop = core.next_start, core.next_stop
-    deadline, worth, budget, slack = core.deadline, core.worth, core.budget, core.slack
+    deadline, worth, price = core.deadline, core.worth, core.price
+    budget, slack = core.budget, core.slack
     label_node, label_parent, label_dead = store.node, store.parent, store.dead
-    label_time, label_value, label_most = store.time, store.value, store.most
+    label_time, label_value = store.time, store.value
+    label_most, label_whole = store.most, store.whole
     label_first, label_pieces, label_visited = store.piece_first, store.piece_count, store.visited
     label_rate, label_length = store.rate, store.length
     following, leading, heap_key, heap_label = (
@@ -461,7 +499,8 @@ def extend_labels(
                 _, _, kept = window(
                     rate, length, pieces, 0.0, min(limit, room), new_rate, new_length
                 )
-                if value + kept > best[0]:
+                label_whole[label] = value + kept
+                if value + kept > best[0] and rule != EVERY:
                     best[0] = value + kept
                     counter[BEST] = label
         for arc in range(next_start[node], next_start[node + 1]):
@@ -490,6 +529,7 @@ def extend_labels(
             label_time[new] = start
             label_value[new] = value + spent
             label_most[new] = value + spent + kept
+            label_whole[new] = -np.inf
             label_dead[new] = 0
             for w in range(label_visited.shape[1]):
                 label_visited[new, w] = label_visited[label, w]
@@ -515,12 +555,13 @@ def extend_labels(
                 leading,
                 deadline,
                 worth,
+                price,
                 min_stay[stop],
                 early[stop],
                 late[stop],
                 stop,
                 new,
-                loose,
+                rule,
                 tiny,
             ):
                 counter[LABELS] += 1
@@ -542,8 +583,8 @@ def solve_small(
     for w in range(store.visited.shape[1]):
         store.visited[0, w] = 0
     plant(store, len(core.stop), 0.0, 0.0, 0, 0.0)
-    loose = work < 0  # never; a plain False would compile the callee once more for that constant
-    answer = extend_labels(core, no_bounds(), store, 0.0, loose, work)
+    rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
+    answer = extend_labels(core, no_bounds(), store, 0.0, rule, work)
     route = route_of(core, store, store.counter[BEST])
     return answer, store.best[0], route, store.counter[LABELS]
 
@@ -586,7 +627,7 @@ def values_after(
             if core.stop[k] == stop:
                 visited[k >> 6] |= np.int64(1) << (k & 63)
     bounds = no_bounds()
-    loose = capacity < 0  # never, as in `solve_small`
+    rule = int(np.int64(PROVE))  # as in `solve_small`
     for k in range(len(core.stop)):
         start = time + arrays.travel[place, core.stop[k]]
         if not wanted[core.stop[k]] or (visited[k >> 6] >> (k & 63)) & 1:
@@ -603,7 +644,7 @@ def values_after(
             store.visited[0, w] = visited[w]
         store.visited[0, k >> 6] |= np.int64(1) << (k & 63)
         plant(store, k, start, value + spent, new_pieces, -np.inf)
-        if extend_labels(core, bounds, store, 0.0, loose, 1 << 60) == FULL:
+        if extend_labels(core, bounds, store, 0.0, rule, 1 << 60) == FULL:
             return False
         values[core.stop[k]] = store.best[0]
     return True

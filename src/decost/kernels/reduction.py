@@ -18,7 +18,8 @@ class Core(NamedTuple):
     `late`; who starts later is not home in time. `next_start` and `next_stop` list the stops
     that can follow each row's place. Who leaves stop j after `deadline[j, k]` cannot serve k.
     `worth` is the most that a stop can earn, infinite if it is a short cut that a route cannot
-    always leave out without being late.
+    always leave out without being late. `price` is what of the reward was taken away (nothing
+    here; see `pricing`).
     """
 
     stop: IntArray
@@ -37,6 +38,7 @@ class Core(NamedTuple):
     next_stop: IntArray
     deadline: FloatArray
     worth: FloatArray
+    price: FloatArray
     budget: float
     slack: float
 
@@ -216,6 +218,7 @@ def empty_core(arrays: Arrays, count: int, pieces: int) -> Core:
         np.empty(count * (count + 1), dtype=np.int64),
         np.empty((count, count)),
         np.empty(count),
+        np.zeros(count),
         arrays.budget,
         arrays.slack,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,8 +19,10 @@ from decost.kernels.labels import (
     BEST,
     DONE,
     FULL,
+    GUESS,
     LABELS,
     MORE,
+    PROVE,
     QUEUED,
     extend_labels,
     grow,
@@ -79,8 +81,8 @@ class ExactOptions(ImprovingOptions):
 
 
 @dataclass
-class _Known:
-    """What the search knows so far; it survives an interruption."""
+class Known:
+    """What a search for one route knows so far; it survives an interruption."""
 
     route: list[int]
     profit: float
@@ -100,7 +102,7 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     arrays = instance.arrays
     euclidean = instance.matrix is None
     clock = Clock(options.time_limit, options.progress)
-    known = _Known([], 0.0, float(instance.full_profit.sum()))
+    known = Known([], 0.0, float(instance.full_profit.sum()))
     if instance.nodes <= SMALL_NODES:
         answer, known.profit, stops, known.labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
         known.route = stops.tolist()
@@ -174,97 +176,120 @@ def warm_up() -> None:
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     exact(instance, ExactOptions())
     core = reduce_instance(instance.arrays, True)
-    _search(core, _Known([], 0.0, np.inf), Clock(60.0), 2**30)
+    _search(core, Known([], 0.0, np.inf), Clock(60.0), 2**30)
 
 
-def _search(core: Core, known: _Known, clock: Clock, memory: float) -> None:
+def _search(core: Core, known: Known, clock: Clock, memory: float) -> None:
     """Look for a good route; then improve the bounds and extend labels in turn."""
-    grain = _grain(core)
-    arcs = 1 + int(core.next_start[-1])
-    steps = int(min(max(GRID_WORK / arcs, GRID_STEPS[0]), GRID_STEPS[1]))
+    grain = grain_of(core)
+    steps = grid_steps(core)
     seconds = min(FIRST_SEARCH, clock.left / 4)
-    if arcs * steps * GRID_TIME > clock.left:
+    if grid_seconds(core, steps) > clock.left:
         seconds = clock.left
     if known.labels == 0:  # too large to be tried in one go before
-        labels = _Labels(core, known, memory)
-        labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), grain, loose=False)
+        labels = Labels(core, known, memory, grain)
+        labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), PROVE)
     if known.proven:
         return
-    labels = _Labels(core, known, memory)
-    labels.extend(no_bounds(), clock, seconds, grain, loose=True)
-    if arcs * steps * GRID_TIME > clock.left:
-        return
-    labels = _Labels(core, known, memory)
-    grid = make_grid(core, steps)
-    penalty = np.zeros(len(core.stop))
-    state = np.array([1.0, np.inf, 0.0])
-    bounds = improve_penalties(core, grid, penalty, state, known.profit)
-    known.bound = min(known.bound, _rounded(bounds.root[0], grain))
-    patience = FIRST_PATIENCE
-    while not known.proven and not labels.full and clock.left > 0:
-        end = time.perf_counter() + min(patience, clock.left)
-        while time.perf_counter() < end and state[0] > LAST_STEP and known.bound > known.profit:
-            better = improve_penalties(core, grid, penalty, state, known.profit)
-            if better.root[0] < bounds.root[0]:
-                bounds = better
-            known.bound = min(known.bound, _rounded(bounds.root[0], grain))
-        labels.extend(bounds, clock, 2 * patience, grain, loose=False)
-        patience *= 1.5
+    labels = Labels(core, known, memory, grain)
+    labels.extend(no_bounds(), clock, seconds, GUESS)
+    labels = Labels(core, known, memory, grain)
+    for _ in labels.prove(clock, np.zeros(len(core.stop)), PROVE):
+        pass
 
 
-class _Labels:
-    """Labels from the empty route on, extended a slice at a time."""
+class Labels:
+    """Labels from the empty route on, extended a slice at a time; `known` learns from them.
 
-    def __init__(self, core: Core, known: _Known, memory: float) -> None:
+    All profits are multiples of `grain`, if it is not 0.
+    """
+
+    def __init__(self, core: Core, known: Known, memory: float, grain: float = 0.0) -> None:
         self._core = core
         self._known = known
         self._memory = memory
-        self._store = make_store(core, 1 << 12, 64)
-        self._store.visited[0] = 0
-        plant(self._store, len(core.stop), 0.0, 0.0, 0, known.profit)
+        self._grain = grain
+        self.store = make_store(core, 1 << 12, 64)
+        self.store.visited[0] = 0
+        plant(self.store, len(core.stop), 0.0, 0.0, 0, known.profit)
         self._bounds: Bounds | None = None
         self.full = False
 
-    def extend(
-        self, bounds: Bounds, clock: Clock, seconds: float, grain: float, *, loose: bool
-    ) -> None:
-        """Go on for so many seconds; a loose search is quick but proves nothing.
+    def prove(self, clock: Clock, penalty: FloatArray, rule: int) -> Iterator[None]:
+        """Improve bounds and extend labels in turn until all is known; stop where you like.
+
+        The penalties are where the bounds begin, and are improved in place. Nothing is done if
+        there is no time for bounds.
+        """
+        core, known, grain = self._core, self._known, self._grain
+        steps = grid_steps(core)
+        if grid_seconds(core, steps) > clock.left:
+            return
+        grid = make_grid(core, steps)
+        state = np.array([1.0, np.inf, 0.0])
+        bounds = improve_penalties(core, grid, penalty, state, known.profit)
+        known.bound = min(known.bound, rounded(bounds.root[0], grain))
+        patience = FIRST_PATIENCE
+        while not known.proven and not self.full and clock.left > 0:
+            end = time.perf_counter() + min(patience, clock.left)
+            while time.perf_counter() < end and state[0] > LAST_STEP and known.bound > known.profit:
+                better = improve_penalties(core, grid, penalty, state, known.profit)
+                if better.root[0] < bounds.root[0]:
+                    bounds = better
+                known.bound = min(known.bound, rounded(bounds.root[0], grain))
+            self.extend(bounds, clock, 2 * patience, rule)
+            patience *= 1.5
+            yield
+
+    def extend(self, bounds: Bounds, clock: Clock, seconds: float, rule: int) -> None:
+        """Go on for so many seconds; by the rule `GUESS` it is quick but proves nothing.
 
         Without bounds, nothing is proven until the queue is empty.
         """
         answer = MORE
         bounded = len(bounds.best) > 0
         known, core = self._known, self._core
-        known.labels -= int(self._store.counter[LABELS])
-        queued = int(self._store.counter[QUEUED])
+        known.labels -= int(self.store.counter[LABELS])
+        queued = int(self.store.counter[QUEUED])
         if bounded and bounds is not self._bounds and queued * PROMISE_TIME < clock.left:
-            promise_anew(core, bounds, self._store)
+            promise_anew(core, bounds, self.store)
             self._bounds = bounds
         try:
             for work in clock.slices(seconds):
-                answer = extend_labels(core, bounds, self._store, grain, loose, work)
+                answer = extend_labels(core, bounds, self.store, self._grain, rule, work)
                 if answer == FULL:
-                    size = sum(array.nbytes for array in self._store)
+                    size = sum(array.nbytes for array in self.store)
                     self.full = 3 * size > self._memory
                     if self.full or size * COPY_TIME > clock.left:
                         break
-                    self._store = grow(self._store)
+                    self.store = grow(self.store)
                 elif answer == DONE:
                     break
         finally:
-            store = self._store
+            store = self.store
             known.labels += int(store.counter[LABELS])
             if store.counter[BEST] >= 0:
                 known.route = route_of(core, store, store.counter[BEST]).tolist()
                 known.profit = float(store.best[0])
             if bounded:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
-                known.bound = max(known.profit, min(known.bound, _rounded(promised, grain)))
-            known.proven = answer == DONE and not loose
+                known.bound = max(known.profit, min(known.bound, rounded(promised, self._grain)))
+            known.proven = answer == DONE and rule != GUESS
             clock.report(known.profit, known.profit if known.proven else known.bound)
 
 
-def _grain(core: Core) -> float:
+def grid_steps(core: Core) -> int:
+    """How fine the grid of the bounds can be."""
+    work = GRID_WORK / (1 + int(core.next_start[-1]))
+    return int(min(max(work, GRID_STEPS[0]), GRID_STEPS[1]))
+
+
+def grid_seconds(core: Core, steps: int) -> float:
+    """Give the most seconds that one computation of the bounds takes."""
+    return (1 + int(core.next_start[-1])) * steps * GRID_TIME
+
+
+def grain_of(core: Core) -> float:
     """Give a number of which all profits are multiples, 0 if there is none."""
     whole = core.reward == np.rint(core.reward)
     if len(core.piece_rate) or not whole.all() or core.reward.sum() >= 2**53:
@@ -272,7 +297,8 @@ def _grain(core: Core) -> float:
     return float(np.gcd.reduce(core.reward.astype(np.int64)))
 
 
-def _rounded(bound: float, grain: float) -> float:
+def rounded(bound: float, grain: float) -> float:
+    """Round a bound down to a profit that is possible."""
     if grain == 0 or not math.isfinite(bound):
         return bound
     return math.floor(bound / grain + 1e-6) * grain

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
@@ -22,6 +21,7 @@ from decost.checker import check
 from decost.instance import TOLERANCE, FloatArray, Instance, IntArray
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
+from decost.methods.interruptible import run_interruptibly
 from decost.methods.options import ImprovingOptions, Method
 from decost.result import Result
 from decost.solution import Solution, make_solution
@@ -474,7 +474,7 @@ def _highs(
         highs.cbMipLogging.subscribe(
             lambda event: report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
         )
-    _run(highs.run, highs.cancelSolve)
+    run_interruptibly(highs.run, highs.cancelSolve)
     info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
     sound = status in (statuses.kOptimal, statuses.kTimeLimit, statuses.kInterrupt)
     found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
@@ -537,7 +537,7 @@ def _gurobi(
                     get = model.cbGet
                     report(get(names.Callback.MIP_OBJBST), get(names.Callback.MIP_OBJBND))
 
-            _run(partial(model.optimize, watch), model.terminate)
+            run_interruptibly(partial(model.optimize, watch), model.terminate)
             return _Answer(
                 values=np.array(model.getAttr("X", columns)) if model.SolCount else None,
                 bound=model.ObjBound,
@@ -545,21 +545,6 @@ def _gurobi(
             )
     except gurobi.GurobiError as error:
         raise _error(f"option solver = 'gurobi': {error}") from None
-
-
-def _run(solve: Callable[[], object], stop: Callable[[], object]) -> None:
-    """Solve in a new thread, so that Ctrl-C stops the solver and not the program.
-
-    HiGHS also needs one for another number of threads than it had before.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(solve)
-        try:
-            while not future.done():
-                wait([future], timeout=0.1)
-        except KeyboardInterrupt:
-            stop()
-        future.result()
 
 
 def _error(why: str) -> ValueError:
