@@ -244,12 +244,20 @@ def fit_stops(
 
 
 @jit
-def weigh_route(arrays: Arrays, plan: Plan, fits: Fits, r: int, weight: FloatArray) -> None:
-    """For every stop that is not visited, sum the weights of its places on a route."""
+def weigh_route(
+    arrays: Arrays, plan: Plan, fits: Fits, r: int, roulette: bool, weight: FloatArray
+) -> float:
+    """For every stop that is not visited, write the weight of its places on a route; return all.
+
+    With a roulette weights add up, else the largest counts.
+    """
     weight[:] = 0.0
     for k in range(plan.size[r] + 1):
         fit_stops(arrays, plan, fits, r, k - 1, k, 1, len(weight))
-        weight += fits.weight
+        for stop in range(1, len(weight)):
+            part = fits.weight[stop]
+            weight[stop] = weight[stop] + part if roulette else max(weight[stop], part)
+    return float(weight.sum() if roulette else weight.max())
 
 
 @jit
@@ -283,17 +291,20 @@ def insert_stops(
     Candidates are all places of all stops on all routes. A stay is as long as the place allows.
     `weight` is scratch, by route and stop.
     """
-    for r in range(len(plan.size)):
+    vehicles, nodes = weight.shape
+    total = np.empty(vehicles)
+    for r in range(vehicles):
         if halt[0]:
             return
-        weigh_route(arrays, plan, fits, r, weight[r])
-    by_place = np.empty(plan.stops.shape[1] + 1)
-    stays = np.empty(plan.stops.shape[1] + 1)
-    while not halt[0]:
-        if not weight.max() > 0.0:
-            break
-        number = choose(weight.ravel(), roulette, state)
-        r, chosen = number // weight.shape[1], number % weight.shape[1]
+        total[r] = weigh_route(arrays, plan, fits, r, roulette, weight[r])
+    by_place = np.empty(nodes + 1)
+    stays = np.empty(nodes + 1)
+    while not halt[0] and total.max() > 0.0:
+        r = choose(total, roulette, state)
+        chosen = choose(weight[r], roulette, state)
+        if chosen < 0 or weight[r, chosen] <= 0.0:  # what rounding has left of the sum
+            total[r] = 0.0
+            continue
         size = plan.size[r]
         for k in range(size + 1):
             fit_stops(arrays, plan, fits, r, k - 1, k, chosen, chosen + 1)
@@ -306,8 +317,14 @@ def insert_stops(
         plan.visited[chosen] = True
         set_stay(arrays, plan, chosen, stays[place])
         set_times(arrays, plan, r)
-        weight[:, chosen] = 0.0
-        weigh_route(arrays, plan, fits, r, weight[r])
+        total[r] = weigh_route(arrays, plan, fits, r, roulette, weight[r])
+        for s in range(vehicles):
+            part = weight[s, chosen]
+            weight[s, chosen] = 0.0
+            if roulette:
+                total[s] = max(0.0, total[s] - part)
+            elif part >= total[s] > 0.0:
+                total[s] = weight[s].max()
 
 
 @inlined
@@ -322,33 +339,55 @@ def travel_of(arrays: Arrays, route: IntArray, count: int) -> float:
 
 
 @jit
-def try_route(
-    arrays: Arrays, plan: Plan, r: int, trial: IntArray, count: int, travel: float
-) -> bool:
-    """Put a trial in the place of a route if it travels less and is in time."""
-    if travel_of(arrays, trial, count) >= travel - LEAST_SAVING * arrays.budget:
-        return False
-    if not in_time(arrays, plan.stay, trial, count):
-        return False
-    put_route(arrays, plan, r, trial, count)
-    return True
+def neighbours(arrays: Arrays, plan: Plan, r: int, first: int, last: int) -> tuple[int, int]:
+    """Places before and after a part of a route."""
+    before = plan.stops[r, first - 1] if first > 0 else 0
+    after = plan.stops[r, last + 1] if last + 1 < plan.size[r] else arrays.end
+    return before, after
+
+
+@jit
+def saving_of_replacing(arrays: Arrays, plan: Plan, r: int, k: int, stop: int) -> float:
+    """Travel that is saved by going to a stop instead of the visit at a position."""
+    travel, old = arrays.travel, plan.stops[r, k]
+    before, after = neighbours(arrays, plan, r, k, k)
+    return float(
+        travel[before, old] + travel[old, after] - travel[before, stop] - travel[stop, after]
+    )
+
+
+@jit
+def saving_of_swap(arrays: Arrays, plan: Plan, r: int, a: int, b: int) -> float:
+    """Travel that is saved by exchanging two visits of a route, the first before the second."""
+    travel, one, two = arrays.travel, plan.stops[r, a], plan.stops[r, b]
+    if b > a + 1:
+        saving = saving_of_replacing(arrays, plan, r, a, two)
+        return saving + saving_of_replacing(arrays, plan, r, b, one)
+    before, after = neighbours(arrays, plan, r, a, b)
+    old = travel[before, one] + travel[one, two] + travel[two, after]
+    return float(old - travel[before, two] - travel[two, one] - travel[one, after])
 
 
 @jit
 def swap_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool:
     """Exchange two visits of a route where that saves travel; whether it did."""
     changed = False
+    least = LEAST_SAVING * arrays.budget
     for r in range(len(plan.size)):
-        count = plan.size[r]
-        again = count > 1
-        while again and not halt[0]:
+        size = plan.size[r]
+        again = True
+        while again:
             again = False
-            for a in range(count - 1):
-                for b in range(a + 1, count):
-                    trial[:count] = plan.stops[r, :count]
+            for a in range(size - 1):
+                if halt[0]:
+                    return changed
+                for b in range(a + 1, size):
+                    if saving_of_swap(arrays, plan, r, a, b) <= least:
+                        continue
+                    trial[:size] = plan.stops[r, :size]
                     trial[a], trial[b] = trial[b], trial[a]
-                    travel = travel_of(arrays, plan.stops[r], count)
-                    if try_route(arrays, plan, r, trial, count, travel):
+                    if in_time(arrays, plan.stay, trial, size):
+                        put_route(arrays, plan, r, trial, size)
                         again = changed = True
     return changed
 
@@ -357,34 +396,32 @@ def swap_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool
 def turn_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool:
     """Turn a part of a route round (2-opt) where that saves travel; whether it did."""
     changed = False
+    travel = arrays.travel
+    least = LEAST_SAVING * arrays.budget
     for r in range(len(plan.size)):
-        count = plan.size[r]
-        again = count > 1
-        while again and not halt[0]:
+        size = plan.size[r]
+        again = True
+        while again:
             again = False
-            for a in range(count - 1):
-                for b in range(a + 1, count):
-                    trial[:count] = plan.stops[r, :count]
+            for a in range(size - 1):
+                if halt[0]:
+                    return changed
+                inner = 0.0  # saved between the two ends, on the way there and back
+                for b in range(a + 1, size):
+                    one, two, three = plan.stops[r, a], plan.stops[r, b], plan.stops[r, b - 1]
+                    inner += travel[three, two] - travel[two, three]
+                    before, after = neighbours(arrays, plan, r, a, b)
+                    saving = inner + travel[before, one] + travel[two, after]
+                    saving -= travel[before, two] + travel[one, after]
+                    if saving <= least:
+                        continue
+                    trial[:size] = plan.stops[r, :size]
                     trial[a : b + 1] = plan.stops[r, a : b + 1][::-1]
-                    travel = travel_of(arrays, plan.stops[r], count)
-                    if try_route(arrays, plan, r, trial, count, travel):
+                    if in_time(arrays, plan.stay, trial, size):
+                        put_route(arrays, plan, r, trial, size)
                         again = changed = True
+                        break
     return changed
-
-
-@inlined
-def saving_of_replacing(arrays: Arrays, plan: Plan, r: int, k: int, stop: int) -> float:
-    """Travel that is saved by going to a stop instead of the visit at a position."""
-    count = plan.size[r]
-    before = plan.stops[r, k - 1] if k > 0 else 0
-    after = plan.stops[r, k + 1] if k + 1 < count else arrays.end
-    old = plan.stops[r, k]
-    return float(
-        arrays.travel[before, old]
-        + arrays.travel[old, after]
-        - arrays.travel[before, stop]
-        - arrays.travel[stop, after]
-    )
 
 
 @jit
