@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decost.instance import Arrays, BoolArray, FloatArray, IntArray
-from decost.kernels.profile import inlined, jit
+from decost.kernels.profile import jit, lean
 from decost.kernels.random import RandomState, draw
 from decost.kernels.stays import stays_of_route
 
@@ -71,22 +71,30 @@ def make_plan(nodes: int, vehicles: int) -> Plan:
     )
 
 
-@jit
+@lean
+def copy_stops(source: IntArray, target: IntArray, count: int) -> None:
+    """Copy the first entries of a list."""
+    for k in range(count):
+        target[k] = source[k]
+
+
+@lean
 def copy_plan(source: Plan, target: Plan) -> None:
     """Make one plan equal to another."""
     for r in range(len(source.size)):
         count = source.size[r]
         target.size[r] = count
-        target.stops[r, :count] = source.stops[r, :count]
-    target.visited[:] = source.visited
-    target.stay[:] = source.stay
-    target.begin[:] = source.begin
-    target.latest[:] = source.latest
-    target.depart[:] = source.depart
-    target.profit[:] = source.profit
+        copy_stops(source.stops[r], target.stops[r], count)
+    for stop in range(len(source.visited)):
+        target.visited[stop] = source.visited[stop]
+        target.stay[stop] = source.stay[stop]
+        target.begin[stop] = source.begin[stop]
+        target.latest[stop] = source.latest[stop]
+        target.depart[stop] = source.depart[stop]
+        target.profit[stop] = source.profit[stop]
 
 
-@jit
+@lean
 def total_profit(plan: Plan) -> float:
     """Profit of all visits."""
     profit = 0.0
@@ -96,7 +104,7 @@ def total_profit(plan: Plan) -> float:
     return profit
 
 
-@inlined
+@lean
 def profit_of_stay(arrays: Arrays, stop: int, stay: float) -> float:
     """Profit of a stay at a stop."""
     profit = arrays.reward[stop]
@@ -110,7 +118,7 @@ def profit_of_stay(arrays: Arrays, stop: int, stay: float) -> float:
     return float(profit)
 
 
-@inlined
+@lean
 def longest_stay(arrays: Arrays, stop: int) -> float:
     """Longest stay at a stop that earns more than a shorter one."""
     stay = arrays.min_stay[stop]
@@ -120,7 +128,7 @@ def longest_stay(arrays: Arrays, stop: int) -> float:
     return float(stay)
 
 
-@jit
+@lean
 def last_rate(arrays: Arrays, stop: int, stay: float) -> float:
     """Profit of the last unit of a stay; infinity for the shortest stay."""
     rest = stay - arrays.min_stay[stop]
@@ -133,14 +141,14 @@ def last_rate(arrays: Arrays, stop: int, stay: float) -> float:
     return rate
 
 
-@jit
+@lean
 def set_stay(arrays: Arrays, plan: Plan, stop: int, stay: float) -> None:
     """Stay so long at a stop."""
     plan.stay[stop] = stay
     plan.profit[stop] = profit_of_stay(arrays, stop, stay)
 
 
-@jit
+@lean
 def set_times(arrays: Arrays, plan: Plan, r: int) -> None:
     """Compute the times of a route."""
     time = 0.0
@@ -163,7 +171,7 @@ def set_times(arrays: Arrays, plan: Plan, r: int) -> None:
         place = stop
 
 
-@jit
+@lean
 def in_time(arrays: Arrays, stay: FloatArray, route: IntArray, count: int) -> bool:
     """Whether a route with these stays breaks no deadline."""
     time = 0.0
@@ -180,15 +188,15 @@ def in_time(arrays: Arrays, stay: FloatArray, route: IntArray, count: int) -> bo
     return count == 0 or time + arrays.travel[place, arrays.end] <= arrays.budget + arrays.slack
 
 
-@jit
+@lean
 def put_route(arrays: Arrays, plan: Plan, r: int, route: IntArray, count: int) -> None:
     """Replace the stops of a route; who is visited is up to the caller."""
     plan.size[r] = count
-    plan.stops[r, :count] = route[:count]
+    copy_stops(route, plan.stops[r], count)
     set_times(arrays, plan, r)
 
 
-@jit
+@lean
 def fit_stops(
     arrays: Arrays,
     plan: Plan,
@@ -243,7 +251,7 @@ def fit_stops(
         all_weights[stop] = score * (score / shift)
 
 
-@jit
+@lean
 def weigh_route(
     arrays: Arrays, plan: Plan, fits: Fits, r: int, roulette: bool, weight: FloatArray
 ) -> float:
@@ -257,16 +265,24 @@ def weigh_route(
         for stop in range(1, len(weight)):
             part = fits.weight[stop]
             weight[stop] = weight[stop] + part if roulette else max(weight[stop], part)
-    return float(weight.sum() if roulette else weight.max())
+    total = 0.0
+    for part in weight:
+        total = total + part if roulette else max(total, part)
+    return total
 
 
-@jit
+@lean
 def choose(weight: FloatArray, roulette: bool, state: RandomState) -> int:
     """Draw an entry of a list of weights, or take the largest."""
     chosen = -1
+    point = 0.0
+    for k in range(len(weight)):
+        point += weight[k]
+        if weight[k] > 0.0 and (chosen < 0 or weight[k] > weight[chosen]):
+            chosen = k
     if not roulette:
-        return int(np.argmax(weight))
-    point = draw(state) * weight.sum()
+        return chosen
+    point *= draw(state)
     for k in range(len(weight)):
         if weight[k] > 0.0:
             chosen = k
@@ -302,9 +318,6 @@ def insert_stops(
     while not halt[0] and total.max() > 0.0:
         r = choose(total, roulette, state)
         chosen = choose(weight[r], roulette, state)
-        if chosen < 0 or weight[r, chosen] <= 0.0:  # what rounding has left of the sum
-            total[r] = 0.0
-            continue
         size = plan.size[r]
         for k in range(size + 1):
             fit_stops(arrays, plan, fits, r, k - 1, k, chosen, chosen + 1)
@@ -319,15 +332,12 @@ def insert_stops(
         set_times(arrays, plan, r)
         total[r] = weigh_route(arrays, plan, fits, r, roulette, weight[r])
         for s in range(vehicles):
-            part = weight[s, chosen]
-            weight[s, chosen] = 0.0
-            if roulette:
-                total[s] = max(0.0, total[s] - part)
-            elif part >= total[s] > 0.0:
-                total[s] = weight[s].max()
+            if weight[s, chosen] > 0.0:
+                weight[s, chosen] = 0.0
+                total[s] = weight[s].sum() if roulette else weight[s].max()
 
 
-@inlined
+@lean
 def travel_of(arrays: Arrays, route: IntArray, count: int) -> float:
     """Travel time of a route."""
     if count == 0:
@@ -338,7 +348,7 @@ def travel_of(arrays: Arrays, route: IntArray, count: int) -> float:
     return float(total)
 
 
-@jit
+@lean
 def neighbours(arrays: Arrays, plan: Plan, r: int, first: int, last: int) -> tuple[int, int]:
     """Places before and after a part of a route."""
     before = plan.stops[r, first - 1] if first > 0 else 0
@@ -346,7 +356,7 @@ def neighbours(arrays: Arrays, plan: Plan, r: int, first: int, last: int) -> tup
     return before, after
 
 
-@jit
+@lean
 def saving_of_replacing(arrays: Arrays, plan: Plan, r: int, k: int, stop: int) -> float:
     """Travel that is saved by going to a stop instead of the visit at a position."""
     travel, old = arrays.travel, plan.stops[r, k]
@@ -356,7 +366,7 @@ def saving_of_replacing(arrays: Arrays, plan: Plan, r: int, k: int, stop: int) -
     )
 
 
-@jit
+@lean
 def saving_of_swap(arrays: Arrays, plan: Plan, r: int, a: int, b: int) -> float:
     """Travel that is saved by exchanging two visits of a route, the first before the second."""
     travel, one, two = arrays.travel, plan.stops[r, a], plan.stops[r, b]
@@ -368,7 +378,7 @@ def saving_of_swap(arrays: Arrays, plan: Plan, r: int, a: int, b: int) -> float:
     return float(old - travel[before, two] - travel[two, one] - travel[one, after])
 
 
-@jit
+@lean
 def swap_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool:
     """Exchange two visits of a route where that saves travel; whether it did."""
     changed = False
@@ -384,7 +394,7 @@ def swap_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool
                 for b in range(a + 1, size):
                     if saving_of_swap(arrays, plan, r, a, b) <= least:
                         continue
-                    trial[:size] = plan.stops[r, :size]
+                    copy_stops(plan.stops[r], trial, size)
                     trial[a], trial[b] = trial[b], trial[a]
                     if in_time(arrays, plan.stay, trial, size):
                         put_route(arrays, plan, r, trial, size)
@@ -392,7 +402,7 @@ def swap_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool
     return changed
 
 
-@jit
+@lean
 def turn_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool:
     """Turn a part of a route round (2-opt) where that saves travel; whether it did."""
     changed = False
@@ -415,8 +425,9 @@ def turn_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool
                     saving -= travel[before, two] + travel[one, after]
                     if saving <= least:
                         continue
-                    trial[:size] = plan.stops[r, :size]
-                    trial[a : b + 1] = plan.stops[r, a : b + 1][::-1]
+                    copy_stops(plan.stops[r], trial, size)
+                    for k in range(a, b + 1):
+                        trial[k] = plan.stops[r, a + b - k]
                     if in_time(arrays, plan.stay, trial, size):
                         put_route(arrays, plan, r, trial, size)
                         again = changed = True
@@ -424,7 +435,7 @@ def turn_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool
     return changed
 
 
-@jit
+@lean
 def swap_between(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, halt: Halt) -> bool:
     """Exchange visits of two routes where that saves travel; whether it did."""
     changed = False
@@ -445,8 +456,8 @@ def swap_between(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, h
                         if saving <= least:
                             continue
                         n, m = plan.size[r], plan.size[s]
-                        trial[:n] = plan.stops[r, :n]
-                        other[:m] = plan.stops[s, :m]
+                        copy_stops(plan.stops[r], trial, n)
+                        copy_stops(plan.stops[s], other, m)
                         trial[a], other[b] = two, one
                         if in_time(arrays, plan.stay, trial, n) and in_time(
                             arrays, plan.stay, other, m
@@ -457,7 +468,7 @@ def swap_between(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, h
     return changed
 
 
-@jit
+@lean
 def move_visits(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, halt: Halt) -> bool:
     """Move a visit to another place on any route where that saves travel; whether it did."""
     changed = False
@@ -474,8 +485,8 @@ def move_visits(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, ha
                 moved = False
                 n = plan.size[r]
                 stop = plan.stops[r, a]
-                trial[:a] = plan.stops[r, :a]
-                trial[a : n - 1] = plan.stops[r, a + 1 : n]
+                copy_stops(plan.stops[r], trial, a)
+                copy_stops(plan.stops[r, a + 1 :], trial[a:], n - 1 - a)
                 saved = travel_of(arrays, plan.stops[r], n) - travel_of(arrays, trial, n - 1)
                 for s in range(vehicles):
                     m = n - 1 if s == r else plan.size[s]
@@ -488,9 +499,9 @@ def move_visits(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, ha
                             added -= arrays.travel[before, after]
                         if saved - added <= least:
                             continue
-                        other[:b] = base[:b]
+                        copy_stops(base, other, b)
                         other[b] = stop
-                        other[b + 1 : m + 1] = base[b:m]
+                        copy_stops(base[b:], other[b + 1 :], m - b)
                         if not in_time(arrays, plan.stay, other, m + 1):
                             continue
                         if s != r:
@@ -506,7 +517,7 @@ def move_visits(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, ha
     return changed
 
 
-@jit
+@lean
 def shorten_worst(arrays: Arrays, plan: Plan) -> None:
     """On every route, cut the stay whose last unit earns least to its minimum."""
     for r in range(len(plan.size)):
@@ -522,7 +533,7 @@ def shorten_worst(arrays: Arrays, plan: Plan) -> None:
             set_times(arrays, plan, r)
 
 
-@jit
+@lean
 def extend_stays(arrays: Arrays, plan: Plan, halt: Halt) -> bool:
     """Extend the stay that gains most, as far as it can be, again and again."""
     changed = False
@@ -563,7 +574,7 @@ def optimise_stays(
     return total_profit(plan) > before * (1.0 + LEAST_GAIN)
 
 
-@jit
+@lean
 def replace_visits(arrays: Arrays, plan: Plan, fits: Fits, halt: Halt) -> bool:
     """Replace a visit by a stop that is not visited where that earns more; whether it did."""
     changed = False
@@ -589,7 +600,7 @@ def replace_visits(arrays: Arrays, plan: Plan, fits: Fits, halt: Halt) -> bool:
     return changed
 
 
-@jit
+@lean
 def shake(arrays: Arrays, plan: Plan, r: int, post: int, cons: int) -> None:
     """Remove `cons` visits of a route from position `post` on, going on at its beginning."""
     count = plan.size[r]
@@ -610,7 +621,7 @@ def shake(arrays: Arrays, plan: Plan, r: int, post: int, cons: int) -> None:
     set_times(arrays, plan, r)
 
 
-@jit
+@lean
 def exchange_routes(arrays: Arrays, plan: Plan, state: RandomState) -> None:
     """Let two vehicles exchange their routes, so that moves are tried in another order."""
     vehicles = len(plan.size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from decost.kernels.profile import jit
+from decost.kernels.profile import lean
 
 RandomState = npt.NDArray[np.uint64]
 
@@ -16,7 +16,7 @@ def random_state(*seed: int) -> RandomState:
     return np.maximum(state, np.uint64(1))  # xorshift never leaves 0
 
 
-@jit
+@lean
 def draw(state: RandomState) -> float:
     """Draw a number from [0, 1), by Marsaglia's xorshift."""
     word = state[0]
