@@ -73,5 +73,17 @@ def all_routes(instance: Instance, start: tuple[int, ...] = ()) -> list[tuple[in
 
 
 def brute_force(instance: Instance) -> float:
-    """Most profit of any plan for one vehicle: all routes, with optimal stays."""
-    return float(optimal_stays(instance, all_routes(instance)).profit.max())
+    """Most profit of any plan: all orders of all subsets, and all ways to share the stops out."""
+    routes = all_routes(instance)
+    alone: dict[frozenset[int], float] = {}
+    for route, profit in zip(routes, optimal_stays(instance, routes).profit, strict=True):
+        served = frozenset(route)
+        alone[served] = max(alone.get(served, -np.inf), float(profit))
+    team = alone
+    for _ in range(instance.vehicles - 1):
+        more = dict(team)
+        for (mine, first), (yours, second) in itertools.product(team.items(), alone.items()):
+            if not mine & yours:
+                more[mine | yours] = max(more.get(mine | yours, 0.0), first + second)
+        team = more
+    return max(team.values())

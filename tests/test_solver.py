@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 import threading
@@ -15,6 +14,7 @@ import pytest
 import decost
 from decost import Instance, Method, MethodError, Options, Result, check, generate, profit_of
 from decost.solver import DEFAULT_METHOD, solve_each
+from odd_instances import brute_force
 
 
 def quick(method: str) -> dict[str, Any]:
@@ -34,15 +34,6 @@ def small(family: str, count: int = 3, **changes: Any) -> list[Instance]:
     """Make a few instances that every method solves at once."""
     given: dict[str, Any] = {"nodes": 8, "window": 200, "budget": 4, "seed": 11}
     return generate(family, count=count, **(given | changes))
-
-
-def brute_force(instance: Instance) -> float:
-    """Most profit of any plan for one vehicle: all orders of all subsets, with optimal stays."""
-    stops = range(1, instance.nodes)
-    routes = [
-        route for size in range(instance.nodes) for route in itertools.permutations(stops, size)
-    ]
-    return float(decost.optimal_stays(instance, routes).profit.max())
 
 
 @pytest.fixture

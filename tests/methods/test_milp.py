@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import itertools
 import math
 import sys
 import threading
@@ -20,6 +19,7 @@ from decost import Instance, MethodError, Result, check, generate, profit_of
 from decost.methods import milp as module
 from decost.methods.greedy import first_plan
 from decost.methods.milp import METHOD, MilpOptions
+from odd_instances import brute_force
 
 Random = np.random.Generator
 
@@ -27,26 +27,6 @@ Random = np.random.Generator
 def solve(instance: Instance, **options: Any) -> Result:
     """Solve by the program alone, without the door."""
     return METHOD.function(instance, MilpOptions(**options))
-
-
-def brute_force(instance: Instance) -> float:
-    """Most profit of any plan: all orders of all subsets, and all ways to share the stops out."""
-    stops = range(1, instance.nodes)
-    routes = [
-        route for size in range(instance.nodes) for route in itertools.permutations(stops, size)
-    ]
-    alone: dict[frozenset[int], float] = {}
-    for route, profit in zip(routes, decost.optimal_stays(instance, routes).profit, strict=True):
-        served = frozenset(route)
-        alone[served] = max(alone.get(served, -math.inf), float(profit))
-    team = {frozenset[int](): 0.0}
-    for _ in range(instance.vehicles):
-        more = dict(team)
-        for (mine, first), (yours, second) in itertools.product(team.items(), alone.items()):
-            if not mine & yours:
-                more[mine | yours] = max(more.get(mine | yours, 0.0), first + second)
-        team = more
-    return max(team.values())
 
 
 def demand_best(instance: Instance, **options: Any) -> Result:

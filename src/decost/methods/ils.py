@@ -6,7 +6,14 @@ import numpy as np
 from pydantic import Field
 
 from decost.instance import Instance
-from decost.kernels.iterated import iterate, make_plan, put_route, set_stay
+from decost.kernels.iterated import (
+    copy_plan,
+    iterate,
+    make_plan,
+    put_route,
+    set_stay,
+    total_profit,
+)
 from decost.kernels.random import random_state
 from decost.kernels.reduction import useful_stops
 from decost.methods.clock import Clock
@@ -57,7 +64,8 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
             plan.visited[visit.stop] = True
             set_stay(arrays, plan, visit.stop, visit.stay)
         put_route(arrays, plan, r, np.array(route.stops, dtype=np.int64), len(route.visits))
-    found = np.zeros(2)
+    copy_plan(plan, best)
+    found = np.array([total_profit(best), 0.0])
     state = random_state(options.seed)
     rounds = MOST_ROUNDS if options.iterations is None else options.iterations
     done = clock.run(
