@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from decost.instance import Arrays, BoolArray, FloatArray, IntArray
-from decost.kernels.profile import jit, lean
+from decost.kernels.profile import Halt, jit, lean
 from decost.kernels.random import RandomState, draw
 from decost.kernels.stays import stays_of_route
 
@@ -31,8 +30,6 @@ LEAST_SAVING = 1e-9
 
 LEAST_GAIN = 1e-12
 """Share of the profit by which a change must raise it."""
-
-Halt = npt.NDArray[np.uint8]
 
 
 class Plan(NamedTuple):

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+import numpy.typing as npt
 
 from decost.instance import Arrays, FloatArray, IntArray
 
@@ -28,6 +29,9 @@ jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 # For a function with one caller that hands on many arrays, which are costly to pass.
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+Halt = npt.NDArray[np.uint8]
+"""One entry that is set, by another thread, when a kernel is to return."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -38,7 +42,10 @@ def lean(function: Function) -> Function:
     Counting costs more than all the rest of a short function that is handed many arrays.
     """
     settings: dict[str, Any] = {"_nrt": False}
-    return numba.njit(cache=True, nogil=True, error_model="numpy", **settings)(function)
+    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", **settings)(
+        function
+    )
+    return compiled
 
 
 @lean

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from decost.kernels.profile import Halt
 from decost.methods.options import Progress
 
 Answer = TypeVar("Answer")
@@ -61,7 +61,7 @@ class Clock:
 
     def run(
         self,
-        kernel: Callable[[npt.NDArray[np.uint8]], Answer],
+        kernel: Callable[[Halt], Answer],
         profit: Callable[[], float],
     ) -> Answer:
         """Run a kernel that returns soon after the flag that it is given is set.

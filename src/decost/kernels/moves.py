@@ -1,0 +1,598 @@
+"""Moves on routes that are judged exactly: with the best stays before and after.
+
+Every route keeps the time-profit function of each of its beginnings (on leaving the last stop)
+and its mirror image for each of its ends (on starting service at the first stop). What a route
+earns that begins like one, goes on with some other stops and ends like another is then known
+without looking at anything but these stops and the pieces of the two functions: `step` takes a
+beginning on to one more stop, `close` joins it with an end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decost.instance import Arrays, FloatArray, IntArray
+from decost.kernels.profile import Halt, jit, lean, serve, window
+from decost.kernels.random import RandomState, draw
+
+LONGEST_SEGMENT = 3
+"""Most visits in a row that are moved together."""
+
+EQUAL = 1e-9
+"""Gains that differ by less than this share of all that a stop can earn count as equal."""
+
+DETOUR = 1e-3
+"""Weight of a detour against putting the next visit off."""
+
+
+class Team(NamedTuple):
+    """Routes with their time-profit functions.
+
+    Route r is `stops[r, : size[r]]`. The functions of its first k stops are `begin_*[r, k]`:
+    earliest departure, profit by then, by how much departure can be put off, and pieces. Those
+    from its stop k on are `end_*[r, k]`: latest start, profit from then on, and pieces. `where`
+    gives the route of a stop, -1 if it has none, and `spot` its position there.
+    """
+
+    stops: IntArray
+    size: IntArray
+    where: IntArray
+    spot: IntArray
+    profit: FloatArray
+    begin_time: FloatArray
+    begin_value: FloatArray
+    begin_room: FloatArray
+    begin_pieces: IntArray
+    begin_rate: FloatArray
+    begin_length: FloatArray
+    end_time: FloatArray
+    end_value: FloatArray
+    end_pieces: IntArray
+    end_rate: FloatArray
+    end_length: FloatArray
+    rate: FloatArray
+    length: FloatArray
+
+
+def make_team(arrays: Arrays, vehicles: int, stops: int, pieces: int) -> Team:
+    """Make empty routes with room for so many stops and, in each function, so many pieces."""
+    nodes = len(arrays.open)
+    scratch = len(arrays.piece_rate)  # a route has no more
+    shape = (vehicles, stops + 1)
+    times, values, rooms, end_times, end_values = (np.zeros(shape) for _ in range(5))
+    return Team(
+        stops=np.zeros((vehicles, stops), dtype=np.int64),
+        size=np.zeros(vehicles, dtype=np.int64),
+        where=np.full(nodes, -1),
+        spot=np.zeros(nodes, dtype=np.int64),
+        profit=np.zeros(vehicles),
+        begin_time=times,
+        begin_value=values,
+        begin_room=rooms,
+        begin_pieces=np.zeros(shape, dtype=np.int64),
+        begin_rate=np.zeros((*shape, pieces)),
+        begin_length=np.zeros((*shape, pieces)),
+        end_time=end_times,
+        end_value=end_values,
+        end_pieces=np.zeros(shape, dtype=np.int64),
+        end_rate=np.zeros((*shape, pieces)),
+        end_length=np.zeros((*shape, pieces)),
+        rate=np.zeros(scratch),
+        length=np.zeros(scratch),
+    )
+
+
+class Tip(NamedTuple):
+    """The end of a beginning: the last stop, and its function, whose pieces are scratch."""
+
+    place: int
+    time: float
+    value: float
+    room: float
+    pieces: int
+
+
+@lean
+def take(team: Team, r: int, k: int) -> Tip:
+    """Copy the function of the first k stops of a route to the scratch."""
+    pieces = team.begin_pieces[r, k]
+    for p in range(pieces):
+        team.rate[p] = team.begin_rate[r, k, p]
+        team.length[p] = team.begin_length[r, k, p]
+    place = team.stops[r, k - 1] if k > 0 else 0
+    return Tip(place, team.begin_time[r, k], team.begin_value[r, k], team.begin_room[r, k], pieces)
+
+
+@lean
+def step(arrays: Arrays, team: Team, tip: Tip, stop: int) -> Tip:
+    """Go on to a stop; the time is infinite from where a deadline is broken."""
+    time = tip.time + arrays.travel[tip.place, stop]
+    wait = max(0.0, arrays.open[stop] - time)
+    time += wait
+    late = min(arrays.close[stop], arrays.leave_by[stop] - arrays.min_stay[stop])
+    if not time <= late + arrays.slack:
+        return Tip(stop, np.inf, -np.inf, 0.0, 0)
+    room = tip.room
+    spent, pieces, _ = window(
+        team.rate,
+        team.length,
+        tip.pieces,
+        min(wait, room),
+        min(room - wait, late - time),
+        team.rate,
+        team.length,
+    )
+    time += arrays.min_stay[stop]
+    pieces = serve(arrays, stop, team.rate, team.length, pieces)
+    value = tip.value + spent + arrays.reward[stop]
+    return Tip(stop, time, value, arrays.leave_by[stop] - time, pieces)
+
+
+@lean
+def shared(
+    rate: FloatArray,
+    length: FloatArray,
+    pieces: int,
+    room: float,
+    wait: float,
+    time: float,
+    other_rate: FloatArray,
+    other_length: FloatArray,
+    other_pieces: int,
+) -> float:
+    """Profit of the best use of a wait by one list, and of the time after it by both.
+
+    Of the first list no more than `room` can be used.
+    """
+    profit = 0.0
+    a = b = 0
+    rest = length[0] if pieces > 0 else 0.0
+    while a < pieces and wait > 0.0 and room > 0.0:
+        part = min(wait, rest, room)
+        profit += rate[a] * part
+        wait -= part
+        room -= part
+        rest -= part
+        if rest <= 0.0:
+            a += 1
+            rest = length[a] if a < pieces else 0.0
+    if room <= 0.0:
+        a = pieces
+    while time > 0.0 and (a < pieces or b < other_pieces):
+        if b == other_pieces or (a < pieces and rate[a] >= other_rate[b]):
+            part = min(time, rest, room)
+            profit += rate[a] * part
+            room -= part
+            a += 1
+            rest = length[a] if a < pieces else 0.0
+            if room <= 0.0:
+                a = pieces
+        else:
+            part = min(time, other_length[b])
+            profit += other_rate[b] * part
+            b += 1
+        time -= part
+    return profit
+
+
+@lean
+def close(arrays: Arrays, team: Team, tip: Tip, r: int, k: int) -> float:
+    """Profit of going on with a route from its stop k; minus infinity if that is too late."""
+    target, opens = arrays.end, -np.inf
+    if k < team.size[r]:
+        target = team.stops[r, k]
+        opens = arrays.open[target]
+    time = tip.time + arrays.travel[tip.place, target]
+    wait = max(0.0, opens - time)
+    left = team.end_time[r, k] - time - wait
+    if not left >= -arrays.slack:
+        return -np.inf
+    return float(
+        tip.value
+        + team.end_value[r, k]
+        + shared(
+            team.rate,
+            team.length,
+            tip.pieces,
+            tip.room,
+            wait,
+            left,
+            team.end_rate[r, k],
+            team.end_length[r, k],
+            team.end_pieces[r, k],
+        )
+    )
+
+
+@lean
+def refresh(arrays: Arrays, team: Team, r: int, first: int) -> bool:
+    """Compute the functions of a route anew; its stops before `first` are as they were.
+
+    The answer is false if there is no room for all pieces; the route cannot be used then.
+    """
+    size = team.size[r]
+    most = team.begin_rate.shape[2]
+    if first == 0:
+        team.begin_time[r, 0], team.begin_value[r, 0] = 0.0, 0.0
+        team.begin_room[r, 0], team.begin_pieces[r, 0] = np.inf, 0
+    for k in range(first, size):
+        stop = team.stops[r, k]
+        team.where[stop] = r
+        team.spot[stop] = k
+        tip = step(arrays, team, take(team, r, k), stop)
+        if tip.pieces > most:
+            return False
+        team.begin_time[r, k + 1], team.begin_value[r, k + 1] = tip.time, tip.value
+        team.begin_room[r, k + 1], team.begin_pieces[r, k + 1] = tip.room, tip.pieces
+        for p in range(tip.pieces):
+            team.begin_rate[r, k + 1, p] = team.rate[p]
+            team.begin_length[r, k + 1, p] = team.length[p]
+    team.end_time[r, size], team.end_value[r, size] = arrays.budget, 0.0
+    team.end_pieces[r, size] = 0
+    for k in range(size - 1, -1, -1):
+        if not step_back(arrays, team, r, k):
+            return False
+    team.profit[r] = 0.0
+    if size > 0:
+        team.profit[r] = close(arrays, team, take(team, r, size), r, size)
+    return True
+
+
+@lean
+def step_back(arrays: Arrays, team: Team, r: int, k: int) -> bool:
+    """Compute the function of a route from its stop k on out of the next one."""
+    stop = team.stops[r, k]
+    target = team.stops[r, k + 1] if k + 1 < team.size[r] else arrays.end
+    pieces = team.end_pieces[r, k + 1]
+    rate, length = team.rate, team.length
+    for p in range(pieces):
+        rate[p] = team.end_rate[r, k + 1, p]
+        length[p] = team.end_length[r, k + 1, p]
+    time = team.end_time[r, k + 1] - arrays.travel[stop, target]
+    value = team.end_value[r, k + 1] + arrays.reward[stop]
+    late = max(0.0, time - arrays.leave_by[stop])
+    time -= late
+    spent, pieces, _ = window(rate, length, pieces, late, np.inf, rate, length)
+    value += spent
+    time -= arrays.min_stay[stop]
+    pieces = serve(arrays, stop, rate, length, pieces)
+    late = max(0.0, time - arrays.close[stop])
+    time -= late
+    room = max(0.0, time - arrays.open[stop])
+    spent, pieces, _ = window(rate, length, pieces, late, room, rate, length)
+    if pieces > team.end_rate.shape[2]:
+        return False
+    team.end_time[r, k], team.end_value[r, k] = time, value + spent
+    team.end_pieces[r, k] = pieces
+    for p in range(pieces):
+        team.end_rate[r, k, p] = rate[p]
+        team.end_length[r, k, p] = length[p]
+    return True
+
+
+@lean
+def best_insertion(
+    arrays: Arrays,
+    team: Team,
+    full_profit: FloatArray,
+    stop: int,
+    blink: float,
+    state: RandomState,
+) -> tuple[int, int, float]:
+    """Find where a stop is best inserted: route, position, and gain; route -1 if nowhere.
+
+    Of places with equal gain the one is taken that puts the next visit off least. A place is
+    overlooked with probability `blink`.
+    """
+    travel, opens, slack = arrays.travel, arrays.open, arrays.slack
+    min_stay, reward, leave_by = arrays.min_stay[stop], arrays.reward[stop], arrays.leave_by[stop]
+    late = min(arrays.close[stop], leave_by - min_stay)
+    plain = arrays.piece_start[stop] == arrays.piece_start[stop + 1]
+    rate, length = team.rate, team.length
+    stops, begin_time, end_time = team.stops, team.begin_time, team.end_time
+    begin_value, end_value = team.begin_value, team.end_value
+    begin_pieces, end_pieces = team.begin_pieces, team.end_pieces
+    best_r, best_k = -1, 0
+    best_gain, best_cost = -np.inf, np.inf
+    near = EQUAL * full_profit[stop]
+    top = full_profit[stop] - near
+    for r in range(len(team.size)):
+        size = team.size[r]
+        if r > 0 and size == 0 and team.size[r - 1] == 0:
+            continue  # no better than the one before
+        for k in range(size + 1):
+            place = stops[r, k - 1] if k > 0 else 0
+            time = begin_time[r, k] + travel[place, stop]
+            wait = max(0.0, opens[stop] - time)
+            time += wait
+            if not time <= late + slack or (blink > 0.0 and draw(state) < blink):
+                continue
+            depart = time + min_stay
+            target = stops[r, k] if k < size else arrays.end
+            earliest = opens[target] if k < size else -np.inf
+            arrive = depart + travel[stop, target]
+            target_wait = max(0.0, earliest - arrive)
+            left = end_time[r, k] - arrive - target_wait
+            if not left >= -slack:
+                continue
+            direct = begin_time[r, k] + travel[place, target] if size > 0 else 0.0
+            cost = max(arrive, earliest) - max(direct, earliest)
+            cost += DETOUR * (travel[place, stop] + travel[stop, target] - travel[place, target])
+            if best_gain >= top and cost >= best_cost:
+                continue
+            value = begin_value[r, k] + end_value[r, k] + reward
+            if not (plain and begin_pieces[r, k] == 0 and end_pieces[r, k] == 0):
+                room = team.begin_room[r, k]
+                spent, pieces, _ = window(
+                    team.begin_rate[r, k],
+                    team.begin_length[r, k],
+                    begin_pieces[r, k],
+                    min(wait, room),
+                    min(room - wait, late - time),
+                    rate,
+                    length,
+                )
+                pieces = serve(arrays, stop, rate, length, pieces)
+                value += spent + shared(
+                    rate,
+                    length,
+                    pieces,
+                    leave_by - depart,
+                    target_wait,
+                    left,
+                    team.end_rate[r, k],
+                    team.end_length[r, k],
+                    end_pieces[r, k],
+                )
+            gain = value - team.profit[r]
+            if gain > best_gain + near or (gain > best_gain - near and cost < best_cost):
+                best_r, best_k = r, k
+                best_gain, best_cost = gain, cost
+    return best_r, best_k, best_gain
+
+
+@lean
+def chain(
+    arrays: Arrays, team: Team, r: int, i: int, some: IntArray, count: int, s: int, j: int
+) -> float:
+    """Profit of the first i stops of route r, some stops, and route s from its stop j on."""
+    tip = take(team, r, i)
+    for k in range(count):
+        tip = step(arrays, team, tip, some[k])
+        if tip.time == np.inf:
+            return -np.inf
+    return close(arrays, team, tip, s, j)
+
+
+@lean
+def detour(
+    arrays: Arrays, team: Team, r: int, i: int, some: IntArray, count: int, s: int, j: int
+) -> float:
+    """Travel between the first i stops of route r and stop j of route s by way of some stops."""
+    place = team.stops[r, i - 1] if i > 0 else 0
+    total = 0.0
+    for k in range(count):
+        total += arrays.travel[place, some[k]]
+        place = some[k]
+    if i == 0 and count == 0 and j == team.size[s]:
+        return 0.0
+    target = team.stops[s, j] if j < team.size[s] else arrays.end
+    return float(total + arrays.travel[place, target])
+
+
+@lean
+def splice(arrays: Arrays, team: Team, r: int, i: int, j: int, some: IntArray, count: int) -> bool:
+    """Put some stops in the place of the stops i to j - 1 of a route; false if there is no room.
+
+    Stops that are no longer on any route are the caller's to mark.
+    """
+    size = team.size[r]
+    shift = count - (j - i)
+    if size + shift > team.stops.shape[1]:
+        return False
+    if shift > 0:
+        for k in range(size - 1, j - 1, -1):
+            team.stops[r, k + shift] = team.stops[r, k]
+    elif shift < 0:
+        for k in range(j, size):
+            team.stops[r, k + shift] = team.stops[r, k]
+    for k in range(count):
+        team.stops[r, i + k] = some[k]
+    team.size[r] = size + shift
+    return refresh(arrays, team, r, i)
+
+
+@lean
+def worth(gain: float, saving: float, least_gain: float, least_saving: float) -> bool:
+    """Whether a move is better: by what it earns, or if that is equal by what it saves."""
+    return gain > least_gain or (gain > -least_gain and saving > least_saving)
+
+
+@lean
+def change_within(
+    arrays: Arrays, team: Team, r: int, some: IntArray, old: IntArray, least: FloatArray
+) -> int:
+    """Find a better order of a part of a route and take it; 1 if so, 0 if none, -1 if full.
+
+    Tried are the exchange of two visits, the part turned round (2-opt), and one to three visits
+    moved to the other end of it (relocate and or-opt).
+    """
+    size = team.size[r]
+    for a in range(size - 1):
+        for b in range(a + 1, size):
+            length = b - a + 1
+            for k in range(length):
+                old[k] = team.stops[r, a + k]
+            before = detour(arrays, team, r, a, old, length, r, b + 1)
+            for kind in range(-LONGEST_SEGMENT, LONGEST_SEGMENT + 2):
+                if abs(kind) >= length and kind <= LONGEST_SEGMENT and kind != 0:
+                    continue
+                if kind == LONGEST_SEGMENT + 1:  # turn round
+                    for k in range(length):
+                        some[k] = old[length - 1 - k]
+                elif kind == 0:  # exchange
+                    for k in range(length):
+                        some[k] = old[k]
+                    some[0], some[length - 1] = old[length - 1], old[0]
+                else:  # move the first to the end, or the last to the front
+                    for k in range(length):
+                        some[k] = old[(k + kind) % length]
+                value = chain(arrays, team, r, a, some, length, r, b + 1)
+                if value == -np.inf:
+                    continue
+                saving = before - detour(arrays, team, r, a, some, length, r, b + 1)
+                if worth(value - team.profit[r], saving, least[0], least[1]):
+                    return 1 if splice(arrays, team, r, a, b + 1, some, length) else -1
+    return 0
+
+
+@lean
+def change_between(
+    arrays: Arrays,
+    team: Team,
+    r: int,
+    s: int,
+    some: IntArray,
+    others: IntArray,
+    least: FloatArray,
+) -> int:
+    """Find a better exchange of parts of two routes and make it; 1 if so, 0 if not, -1 full.
+
+    Tried are parts of up to three visits of each, one of which may be empty (swap, relocate,
+    or-opt), and all visits from somewhere on (2-opt between routes).
+    """
+    both = team.profit[r] + team.profit[s]
+    for a in range(team.size[r] + 1):
+        for b in range(team.size[s] + 1):
+            for kind in range((LONGEST_SEGMENT + 1) ** 2):
+                m, n = kind // (LONGEST_SEGMENT + 1), kind % (LONGEST_SEGMENT + 1)
+                if kind == 0:  # the ends
+                    m, n = team.size[r] - a, team.size[s] - b
+                if a + m > team.size[r] or b + n > team.size[s] or m + n == 0:
+                    continue
+                for k in range(m):
+                    some[k] = team.stops[r, a + k]
+                for k in range(n):
+                    others[k] = team.stops[s, b + k]
+                if kind == 0:
+                    value = chain(arrays, team, r, a, others, 0, s, b)
+                    if value == -np.inf:
+                        continue
+                    value += chain(arrays, team, s, b, some, 0, r, a)
+                    saving = (
+                        detour(arrays, team, r, a, some, 0, r, a)
+                        + detour(arrays, team, s, b, some, 0, s, b)
+                        - detour(arrays, team, r, a, some, 0, s, b)
+                        - detour(arrays, team, s, b, some, 0, r, a)
+                    )
+                else:
+                    value = chain(arrays, team, r, a, others, n, r, a + m)
+                    if value == -np.inf:
+                        continue
+                    value += chain(arrays, team, s, b, some, m, s, b + n)
+                    saving = (
+                        detour(arrays, team, r, a, some, m, r, a + m)
+                        + detour(arrays, team, s, b, others, n, s, b + n)
+                        - detour(arrays, team, r, a, others, n, r, a + m)
+                        - detour(arrays, team, s, b, some, m, s, b + n)
+                    )
+                if worth(value - both, saving, least[0], least[1]):
+                    done = splice(arrays, team, r, a, a + m, others, n)
+                    done = splice(arrays, team, s, b, b + n, some, m) and done
+                    return 1 if done else -1
+    return 0
+
+
+@lean
+def change_visits(
+    arrays: Arrays, team: Team, useful: IntArray, r: int, some: IntArray, least: FloatArray
+) -> int:
+    """Find a visit that is better left out or replaced by another stop; 1, 0, or -1 if full."""
+    for k in range(team.size[r]):
+        old = team.stops[r, k]
+        some[0] = old
+        before = detour(arrays, team, r, k, some, 1, r, k + 1)
+        for number in range(-1, len(useful)):
+            count = 0
+            if number >= 0:
+                if team.where[useful[number]] >= 0:
+                    continue
+                some[0] = useful[number]
+                count = 1
+            value = chain(arrays, team, r, k, some, count, r, k + 1)
+            if value == -np.inf:
+                continue
+            saving = before - detour(arrays, team, r, k, some, count, r, k + 1)
+            if worth(value - team.profit[r], saving, least[0], least[1]):
+                team.where[old] = -1
+                return 1 if splice(arrays, team, r, k, k + 1, some, count) else -1
+    return 0
+
+
+@lean
+def insert_all(
+    arrays: Arrays, team: Team, useful: IntArray, full_profit: FloatArray, state: RandomState
+) -> int:
+    """Insert every stop that gains something, each where it gains most; 1, 0, or -1 if full."""
+    changed = 0
+    for stop in useful:
+        if team.where[stop] >= 0:
+            continue
+        r, k, gain = best_insertion(arrays, team, full_profit, stop, 0.0, state)
+        if r >= 0 and gain > EQUAL * full_profit[stop]:
+            changed = 1
+            if not insert_at(arrays, team, r, k, stop):
+                return -1
+    return changed
+
+
+@lean
+def insert_at(arrays: Arrays, team: Team, r: int, k: int, stop: int) -> bool:
+    """Insert a stop; false if there is no room."""
+    size = team.size[r]
+    if size == team.stops.shape[1]:
+        return False
+    for j in range(size, k, -1):
+        team.stops[r, j] = team.stops[r, j - 1]
+    team.stops[r, k] = stop
+    team.size[r] = size + 1
+    return refresh(arrays, team, r, k)
+
+
+@jit
+def descend(
+    arrays: Arrays,
+    team: Team,
+    useful: IntArray,
+    full_profit: FloatArray,
+    state: RandomState,
+    halt: Halt,
+) -> bool:
+    """Make every better move there is, until there is none; false if there is no room.
+
+    A better move earns more, or as much with less travel.
+    """
+    nodes = len(team.where)
+    some = np.empty(nodes, dtype=np.int64)
+    others = np.empty(nodes, dtype=np.int64)
+    least = np.array([EQUAL * full_profit[useful].mean(), EQUAL * arrays.budget])
+    vehicles = len(team.size)
+    again = True
+    while again:
+        answer = insert_all(arrays, team, useful, full_profit, state)
+        for r in range(vehicles):
+            if halt[0] or answer != 0:
+                break
+            answer = change_visits(arrays, team, useful, r, some, least)
+            if answer == 0:
+                answer = change_within(arrays, team, r, some, others, least)
+            for s in range(r + 1, vehicles):
+                if answer != 0 or team.size[r] + team.size[s] == 0:
+                    break
+                answer = change_between(arrays, team, r, s, some, others, least)
+        if answer < 0:
+            return False
+        again = answer > 0 and not halt[0]
+    return True

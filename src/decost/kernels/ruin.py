@@ -1,0 +1,347 @@
+"""Ruin and recreate: remove visits that lie together, insert stops where they gain most.
+
+After Christiaens and Vanden Berghe, "Slack induction by string removals for vehicle routing
+problems" (Transportation Science, 2020), with exact gains and for stops that need not be visited.
+A plan that earns less is accepted as in simulated annealing; the temperature falls from cycle to
+cycle anew, and each cycle is longer than the one before.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decost.instance import Arrays, FloatArray, IntArray
+from decost.kernels.moves import EQUAL, Team, best_insertion, descend, insert_at, refresh
+from decost.kernels.profile import Halt, jit, lean
+from decost.kernels.random import RandomState, draw
+
+LONGEST = 10
+"""Most visits in a row that are removed from a route."""
+
+REMOVED = 10.0
+"""Visits that are removed on average, if routes are long enough."""
+
+SPLIT = 0.5
+"""Probability that some visits within a removed part are kept."""
+
+KEEP = 0.5
+"""Probability that one more visit is kept then."""
+
+BLINK = 0.01
+"""Probability that a place for an insertion is overlooked."""
+
+FIRST_CYCLE = 200
+"""Rounds of the first cycle."""
+
+LONGER = 1.5
+"""Ratio of the rounds of a cycle and the one before."""
+
+LIGHT = 1e-3
+"""Weight of travel for all of the budget against the mean full profit of a stop."""
+
+NEAR = 40
+"""Stops near a stop that are known."""
+
+FEW = 5
+"""Nearest of these, the way to which counts as part of the time that a stop takes."""
+
+HOT, COLD = 0.3, 0.003
+"""Temperatures at the beginning and the end of a cycle, in units of the mean profit of a visit."""
+
+FULL = -1
+"""Answer of a kernel that needs more room."""
+
+
+class Hints(NamedTuple):
+    """What does not change: by stop its full profit, that by the time it takes, and stops near.
+
+    `useful` lists the stops that can be visited; a list of near stops ends with -1.
+    """
+
+    full_profit: FloatArray
+    density: FloatArray
+    useful: IntArray
+    near: IntArray
+
+
+class Memory(NamedTuple):
+    """The current routes, the best ones, and figures: see `BEST` and the constants after it."""
+
+    stops: IntArray
+    size: IntArray
+    best_stops: IntArray
+    best_size: IntArray
+    figures: FloatArray
+
+
+BEST, FOUND, ROUNDS, SCORE, PART, CYCLE = range(6)
+"""Figures: best profit, the round that found it, rounds in all, the current plan's score, rounds
+of this cycle so far, and of the whole cycle."""
+
+
+def make_memory(team: Team) -> Memory:
+    """Make a memory of empty routes for as many stops as a team has room for."""
+    figures = np.zeros(6)
+    figures[BEST], figures[CYCLE] = -1.0, FIRST_CYCLE
+    stops, size = np.zeros_like(team.stops), np.zeros_like(team.size)
+    return Memory(stops, size, stops.copy(), size.copy(), figures)
+
+
+@jit
+def make_hints(arrays: Arrays, useful: IntArray, full_profit: FloatArray) -> Hints:
+    """Find out what helps to choose stops."""
+    nodes = len(arrays.open)
+    count = min(NEAR, max(0, len(useful) - 1))
+    near = np.full((nodes, count + 1), -1)
+    density = np.zeros(nodes)
+    ways = np.empty(count)
+    for stop in useful:
+        known = 0
+        for other in useful:
+            if other == stop:
+                continue
+            way = arrays.travel[stop, other] + arrays.travel[other, stop]
+            if known == count and way >= ways[known - 1]:
+                continue
+            k = known if known < count else count - 1
+            known = min(known + 1, count)
+            while k > 0 and ways[k - 1] > way:
+                ways[k], near[stop, k] = ways[k - 1], near[stop, k - 1]
+                k -= 1
+            ways[k], near[stop, k] = way, other
+        time = arrays.min_stay[stop]
+        for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+            time += arrays.piece_length[piece]
+        few = min(FEW, known)
+        if few > 0:
+            time += ways[:few].mean() / 2.0
+        density[stop] = full_profit[stop] / max(time, 1e-300)
+    return Hints(full_profit, density, useful, near)
+
+
+@lean
+def travel_time(arrays: Arrays, team: Team) -> float:
+    """Travel time of all routes."""
+    total = 0.0
+    for r in range(len(team.size)):
+        size = team.size[r]
+        place = 0
+        for k in range(size):
+            total += arrays.travel[place, team.stops[r, k]]
+            place = team.stops[r, k]
+        if size > 0:
+            total += arrays.travel[place, arrays.end]
+    return total
+
+
+@lean
+def remove_string(team: Team, r: int, first: int, length: int, skip: int, kept: int) -> None:
+    """Remove visits of a route, but keep some in the middle of them."""
+    place = first
+    for k in range(first, team.size[r]):
+        stop = team.stops[r, k]
+        offset = k - first
+        removed = offset < skip or skip + kept <= offset < length + kept
+        if removed:
+            team.where[stop] = -1
+        else:
+            team.stops[r, place] = stop
+            place += 1
+    team.size[r] = place
+
+
+@lean
+def ruin(
+    arrays: Arrays, team: Team, hints: Hints, seed: int, state: RandomState, touched: IntArray
+) -> bool:
+    """Remove strings of visits near a stop; `touched` marks the routes that changed."""
+    visits = routes = 0
+    for r in range(len(team.size)):
+        touched[r] = 0
+        visits += team.size[r]
+        routes += team.size[r] > 0
+    if routes == 0:
+        return True
+    longest = min(LONGEST, max(1, visits // routes))
+    most = max(1.0, 4.0 * REMOVED / (1.0 + longest) - 1.0)
+    number = int(draw(state) * most) + 1
+    for k in range(-1, hints.near.shape[1]):
+        stop = seed if k < 0 else hints.near[seed, k]
+        if stop < 0:
+            break
+        r = team.where[stop]
+        if r < 0 or touched[r]:
+            continue
+        size = team.size[r]
+        length = int(draw(state) * min(longest, size)) + 1
+        kept = 0
+        if draw(state) < SPLIT:
+            while length + kept < size and draw(state) < KEEP:
+                kept += 1
+        spot = team.spot[stop]
+        low = max(0, spot - (length + kept) + 1)
+        high = min(spot, size - (length + kept))
+        first = low + int(draw(state) * (high - low + 1))
+        skip = 1 + int(draw(state) * (length - 1)) if kept > 0 and length > 1 else length
+        remove_string(team, r, first, length, skip, kept)
+        touched[r] = 1
+        if not refresh(arrays, team, r, first):
+            return False
+        number -= 1
+        if number == 0:
+            break
+    return True
+
+
+@lean
+def sort(key: FloatArray, value: IntArray, count: int) -> None:
+    """Sort the first entries of two lists by the key (Shell's method, without a copy)."""
+    gap = count // 2
+    while gap > 0:
+        for k in range(gap, count):
+            one, other = key[k], value[k]
+            at = k
+            while at >= gap and key[at - gap] > one:
+                key[at], value[at] = key[at - gap], value[at - gap]
+                at -= gap
+            key[at], value[at] = one, other
+        gap = 1 if gap == 2 else int(gap / 2.2)
+
+
+@lean
+def recreate(
+    arrays: Arrays,
+    team: Team,
+    hints: Hints,
+    seed: int,
+    state: RandomState,
+    touched: IntArray,
+    key: FloatArray,
+    absent: IntArray,
+) -> bool:
+    """Insert stops, in an order that is drawn, where each gains most; false without room."""
+    way = int(draw(state) * 4)
+    count = 0
+    for stop in hints.useful:
+        if team.where[stop] >= 0:
+            continue
+        noise = draw(state)
+        if way == 0:
+            key[count] = noise
+        elif way == 1:
+            key[count] = -hints.full_profit[stop] * (1.0 + 0.2 * noise)
+        elif way == 2:
+            key[count] = -hints.density[stop] * (1.0 + 0.5 * noise)
+        else:
+            key[count] = arrays.travel[seed, stop] * (1.0 + 0.5 * noise)
+        absent[count] = stop
+        count += 1
+    sort(key, absent, count)
+    for number in range(count):
+        stop = absent[number]
+        r, k, gain = best_insertion(arrays, team, hints.full_profit, stop, BLINK, state)
+        if r >= 0 and gain > 0.0:
+            touched[r] = 1
+            if not insert_at(arrays, team, r, k, stop):
+                return False
+    return True
+
+
+@lean
+def total(team: Team) -> float:
+    """Profit of all routes."""
+    profit = 0.0
+    for r in range(len(team.size)):
+        profit += team.profit[r]
+    return profit
+
+
+@lean
+def remember(team: Team, touched: IntArray, stops: IntArray, size: IntArray) -> None:
+    """Copy the routes that are marked into a memory."""
+    for r in range(len(size)):
+        if touched[r]:
+            size[r] = team.size[r]
+            for k in range(size[r]):
+                stops[r, k] = team.stops[r, k]
+
+
+@lean
+def recall(arrays: Arrays, team: Team, touched: IntArray, stops: IntArray, size: IntArray) -> bool:
+    """Take the routes that are marked back from a memory; false if there is no room."""
+    for r in range(len(size)):
+        if touched[r]:
+            for k in range(team.size[r]):
+                team.where[team.stops[r, k]] = -1
+    fits = True
+    for r in range(len(size)):
+        if touched[r]:
+            team.size[r] = size[r]
+            for k in range(size[r]):
+                team.stops[r, k] = stops[r, k]
+            fits = refresh(arrays, team, r, 0) and fits
+    return fits
+
+
+@jit
+def anneal(
+    arrays: Arrays,
+    team: Team,
+    hints: Hints,
+    memory: Memory,
+    state: RandomState,
+    rounds: int,
+    halt: Halt,
+) -> int:
+    """Ruin and recreate for some rounds; return how many there were, FULL if room is needed.
+
+    It goes on from the current routes in the memory.
+    """
+    figures = memory.figures
+    useful = hints.useful
+    vehicles = len(team.size)
+    touched = np.ones(vehicles, dtype=np.int64)
+    every = np.ones(vehicles, dtype=np.int64)
+    key = np.empty(len(useful))
+    absent = np.empty(len(useful), dtype=np.int64)
+    if not recall(arrays, team, every, memory.stops, memory.size):
+        return FULL
+    if len(useful) == 0:
+        return 0
+    unit = hints.full_profit[useful].mean()
+    light = LIGHT * unit / max(arrays.budget, 1e-300)
+    done = 0
+    while True:
+        if figures[PART] == 0.0:
+            if not descend(arrays, team, useful, hints.full_profit, state, halt):
+                return FULL
+            touched[:] = 1
+        profit = total(team)
+        score = profit - light * travel_time(arrays, team)
+        heat = unit * HOT * (COLD / HOT) ** (figures[PART] / figures[CYCLE])
+        if figures[PART] == 0.0 or score > figures[SCORE] + heat * np.log(1.0 - draw(state)):
+            figures[SCORE] = score
+            remember(team, touched, memory.stops, memory.size)
+            if profit > figures[BEST] * (1.0 + EQUAL):
+                figures[BEST], figures[FOUND] = profit, figures[ROUNDS]
+                remember(team, every, memory.best_stops, memory.best_size)
+        elif not recall(arrays, team, touched, memory.stops, memory.size):
+            return FULL
+        if halt[0] or done >= rounds:
+            return done
+        done += 1
+        figures[ROUNDS] += 1.0
+        figures[PART] += 1.0
+        if figures[PART] >= figures[CYCLE]:
+            figures[PART] = 0.0
+            figures[CYCLE] = float(int(LONGER * figures[CYCLE]))
+            if not recall(arrays, team, every, memory.best_stops, memory.best_size):
+                return FULL
+            continue
+        seed = useful[int(draw(state) * len(useful))]
+        if not ruin(arrays, team, hints, seed, state, touched):
+            return FULL
+        if not recreate(arrays, team, hints, seed, state, touched, key, absent):
+            return FULL

@@ -1,0 +1,171 @@
+"""Local search in which every move is judged with optimal stays: ruin and recreate."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from decost.instance import Instance
+from decost.kernels.moves import make_team
+from decost.kernels.profile import Halt
+from decost.kernels.random import random_state
+from decost.kernels.reduction import useful_stops
+from decost.kernels.ruin import (
+    BEST,
+    FOUND,
+    FULL,
+    ROUNDS,
+    Hints,
+    Memory,
+    anneal,
+    make_hints,
+    make_memory,
+)
+from decost.methods.clock import Clock
+from decost.methods.greedy import first_plan
+from decost.methods.options import ImprovingOptions, Method
+from decost.result import Result
+from decost.solution import Solution
+from decost.stays import best_solution
+
+MOST_ROUNDS = 2**62
+
+FIRST_STOPS, FIRST_PIECES = 32, 32
+"""Stops of a route, and pieces of a function, that there is room for at first."""
+
+MOST_ENTRIES = 2**27
+"""Most pieces that there may be room for (4 GiB)."""
+
+
+class SearchOptions(ImprovingOptions):
+    """Options of `search`."""
+
+    time_limit: float | None = Field(
+        default=10.0,
+        ge=0,
+        allow_inf_nan=True,
+        description="seconds until the best plan is returned",
+    )
+    iterations: int | None = Field(
+        default=None, ge=0, le=MOST_ROUNDS, description="rounds of ruin and recreate, at most"
+    )
+    threads: int = Field(
+        default=1, ge=1, le=1024, description="seeds to run side by side, of which the best counts"
+    )
+    begin: Literal["greedy", "decost"] = Field(
+        default="greedy", description="method that makes the first plan"
+    )
+
+
+def search(instance: Instance, options: SearchOptions) -> Result:
+    """Remove visits that lie together and insert stops where they gain most, again and again.
+
+    Every gain is exact: with the best stays before and after. A plan that earns less is accepted
+    as in simulated annealing; at the beginning of each cycle of cooling, the best plan so far is
+    improved by all local moves.
+    """
+    clock = Clock(options.time_limit, options.progress)
+    useful = useful_stops(instance.arrays, instance.matrix is None).stop
+    hints = make_hints(instance.arrays, useful, instance.full_profit)
+    start = _first_plan(instance, options)
+    searches = [_Search(instance, hints, start, options.seed + k) for k in range(options.threads)]
+    rounds = MOST_ROUNDS if options.iterations is None else options.iterations
+
+    def run(halt: Halt) -> None:
+        with ThreadPoolExecutor(options.threads) as pool:
+            list(pool.map(lambda one: one.run(rounds, halt), searches))
+
+    clock.run(run, lambda: max([start.profit, *(one.profit for one in searches)]))
+    best = max(searches, key=lambda one: one.profit)
+    solution = best_solution(instance, best.routes())
+    if start.profit > solution.profit:
+        solution = start
+    figures = best.memory.figures
+    details = {
+        "rounds": sum(float(one.memory.figures[ROUNDS]) for one in searches),
+        "found_in_round": float(figures[FOUND]),
+    }
+    return Result(instance, solution, "feasible", details=details)
+
+
+class _Search:
+    """One search from a plan, by its own random generator."""
+
+    def __init__(self, instance: Instance, hints: Hints, start: Solution, seed: int) -> None:
+        self._arrays = instance.arrays
+        self._vehicles = instance.vehicles
+        self._hints = hints
+        self._state = random_state(seed)
+        longest = max((len(route.visits) for route in start.routes), default=0)
+        pieces = np.diff(instance.piece_start)
+        self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max(initial=0))))
+        self.memory = make_memory(self._team)
+        for r, route in enumerate(start.routes):
+            self.memory.size[r] = len(route.visits)
+            self.memory.stops[r, : len(route.visits)] = route.stops
+
+    def _resize(self, stops: int, pieces: int) -> None:
+        """Make room for so many stops of a route and pieces of a function, or all there are."""
+        self._stops = min(stops, max(1, len(self._hints.useful)))
+        self._pieces = min(pieces, len(self._arrays.piece_rate))
+        self._team = make_team(self._arrays, self._vehicles, self._stops, self._pieces)
+
+    def run(self, rounds: int, halt: Halt) -> None:
+        """Search; whenever there is no room, make more and go on."""
+        before = self.memory.figures[ROUNDS]
+        while True:
+            left = int(rounds - (self.memory.figures[ROUNDS] - before))
+            answer = anneal(
+                self._arrays, self._team, self._hints, self.memory, self._state, left, halt
+            )
+            entries = 8 * self._vehicles * self._stops * self._pieces
+            if answer != FULL or halt[0] or entries > MOST_ENTRIES:
+                return
+            self._resize(2 * self._stops, 2 * self._pieces)
+            self.memory = _widened(self.memory, self._stops)
+
+    @property
+    def profit(self) -> float:
+        """Best profit so far."""
+        return float(self.memory.figures[BEST])
+
+    def routes(self) -> list[list[int]]:
+        """List the stops of the best routes so far."""
+        pairs = zip(self.memory.best_stops, self.memory.best_size, strict=True)
+        return [stops[:size].tolist() for stops, size in pairs]
+
+
+def _first_plan(instance: Instance, options: SearchOptions) -> Solution:
+    start = first_plan(instance, options.start)
+    if options.begin == "decost":
+        from decost.methods.policy import PolicyOptions, policy
+
+        learned = policy(instance, PolicyOptions(seed=options.seed)).solution
+        return max(start, learned, key=lambda plan: plan.profit)
+    return start
+
+
+def _widened(memory: Memory, stops: int) -> Memory:
+    """Copy a memory to one with room for more stops."""
+    more = ((0, 0), (0, stops - memory.stops.shape[1]))
+    return memory._replace(
+        stops=np.pad(memory.stops, more), best_stops=np.pad(memory.best_stops, more)
+    )
+
+
+def warm_up() -> None:
+    """Compile or load the kernels."""
+    instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
+    search(instance, SearchOptions(iterations=1))
+
+
+METHOD = Method(
+    name="search",
+    description="Ruin and recreate with exact gains: the best plan that 10 s find, no proof.",
+    function=search,
+    options=SearchOptions,
+    warm_up=warm_up,
+)
