@@ -47,7 +47,7 @@ NEAR = 40
 FEW = 5
 """Nearest of these, the way to which counts as part of the time that a stop takes."""
 
-HOT, COLD = 0.3, 0.003
+HOT, COLD = 2.0, 0.02
 """Temperatures at the beginning and the end of a cycle, in units of the mean profit of a visit."""
 
 FULL = -1

@@ -1,0 +1,130 @@
+"""Tests of the local search with exact gains."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import decost
+from decost import Instance, check, generate
+from decost.methods import search as module
+from decost.methods.search import FIRST_PIECES, FIRST_STOPS
+
+
+def solve(instance: Instance, **options: Any) -> decost.Result:
+    """Search for some rounds, unless told otherwise."""
+    return decost.solve(instance, "search", **({"iterations": 200} | options))
+
+
+@pytest.mark.parametrize("family", ["paper", "mixed"])
+def test_close_to_the_optimum(family: str) -> None:
+    """Three hundred rounds come within 1% of the proven optimum on average, and never above."""
+    gaps = []
+    for instance in generate(family, nodes=25, count=8, seed=5):
+        best = decost.solve(instance, "exact", time_limit=20)
+        result = solve(instance, iterations=300)
+        assert check(instance, result.solution) == []
+        assert best.bound is not None
+        assert result.profit <= best.bound * (1 + 1e-6)
+        gaps.append(1 - result.profit / best.bound)
+    assert np.mean(gaps) < 0.01
+
+
+def test_teams() -> None:
+    """Two vehicles earn no less than one, no more than milp's bound, and keep to the rules."""
+    for instance in generate("paper", nodes=12, window=300, budget=4, count=4, seed=2):
+        team = instance.replace(vehicles=2)
+        result = solve(team)
+        assert check(team, result.solution) == []
+        assert result.profit >= decost.solve(instance, "exact").profit * (1 - 1e-9)
+        best = decost.solve(team, "milp", time_limit=20)
+        assert best.bound is not None
+        assert result.profit <= best.bound * (1 + 1e-6)
+
+
+def test_same_seed_same_plan() -> None:
+    """The rounds are the same for a seed, and others for another."""
+    (instance,) = generate("mixed", nodes=60, seed=4)
+    plans = [solve(instance, seed=seed, iterations=50) for seed in (1, 1, 2, 3, 4)]
+    assert plans[0].solution == plans[1].solution
+    assert len({plan.profit for plan in plans}) > 1
+    assert plans[0].details["rounds"] == 50
+
+
+def test_threads() -> None:
+    """Several seeds side by side are as good as the best of them alone."""
+    (instance,) = generate("mixed", nodes=60, seed=4)
+    alone = [solve(instance, seed=seed, iterations=50).profit for seed in (7, 8, 9)]
+    together = solve(instance, seed=7, iterations=50, threads=3)
+    assert together.profit == max(alone)
+    assert together.details["rounds"] == 150
+
+
+def test_more_room_is_made() -> None:
+    """Routes with more stops and more pieces than there is room for at first are found."""
+    stops = 2 * FIRST_STOPS + 5
+    instance = Instance(
+        budget=3 * stops,
+        xy=[[k, 0] for k in range(stops + 1)],
+        rate=[0, *np.linspace(1, 2, stops)],
+        max_stay=[0] + [1] * stops,
+    )
+    assert stops > FIRST_PIECES
+    result = solve(instance, iterations=5)
+    assert check(instance, result.solution) == []
+    assert len(result.solution.visits) == stops
+    assert result.profit == pytest.approx(instance.full_profit.sum())
+
+
+def test_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more room is not to be had, the best plan so far is returned."""
+    monkeypatch.setattr(module, "MOST_ENTRIES", 0)
+    stops = FIRST_STOPS + 5
+    instance = Instance(budget=99, xy=np.zeros((stops + 1, 2)), reward=[1] * (stops + 1))
+    start = decost.make_solution(instance, [[3, 4]], [[0.0, 0.0]])
+    result = solve(instance, start=start)
+    assert check(instance, result.solution) == []
+    assert result.profit >= 2
+
+
+def test_begin_with_the_network() -> None:
+    """Without a round the plan is at least the network's."""
+    for instance in generate("paper", nodes=50, count=3, seed=8):
+        learned = decost.solve(instance, "decost").profit
+        result = solve(instance, begin="decost", iterations=0)
+        assert result.profit >= learned * (1 - 1e-9)
+    with pytest.raises(decost.MethodError, match="option begin = 'nothing'"):
+        solve(instance, begin="nothing")
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.2])
+@pytest.mark.parametrize("nodes", [50, 400])
+def test_time_limit(limit: float, nodes: int) -> None:
+    """It ends in time, with a plan that is no worse than greedy's."""
+    (instance,) = generate("mixed", nodes=nodes, seed=1)
+    decost.prepare("search")
+    result = solve(instance, iterations=None, time_limit=limit)
+    assert result.runtime < limit + 0.3
+    assert result.profit >= decost.solve(instance, "greedy").profit * (1 - 1e-9)
+
+
+def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends the search, with the best plan so far."""
+    (instance,) = generate("mixed", nodes=60, seed=1)
+    decost.prepare("search")
+    begin = time.perf_counter()
+
+    def interrupt(*given: Any, **named: Any) -> None:
+        time.sleep(0.3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decost.methods.clock.wait", interrupt)
+    result = solve(instance, iterations=None, time_limit=30)
+    assert time.perf_counter() - begin < 10
+    assert check(instance, result.solution) == []
+    assert result.profit > 0
+    assert threading.active_count() < 10
