@@ -787,9 +787,10 @@ def test_models(call: Call) -> None:
     """All weights that come with the package are listed, with the command that trained them."""
     code, out, err = call("models")
     assert (code, err) == (0, "")
-    for name in ("generalist", "pomo"):
+    names = ("generalist", "gfacs", "gfacs-greedy", "pomo")
+    for name in names:
         assert any(line.split()[0] == name for line in out.splitlines())
-    assert out.count("command: decost train ") == 2
+    assert out.count("command: decost train ") == len(names)
 
 
 def test_train_help(call: Call) -> None:

@@ -70,7 +70,8 @@ def _solve(
     profit: Profit = "fixed",
     truncate: Truncate = "auto",
     threads: Annotated[
-        int | None, typer.Option(help="Instances of a set to solve at a time; one a core.")
+        int | None,
+        typer.Option(help="Of a set, instances to solve at a time (one a core); else for search."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON and nothing else, one line an instance.")
@@ -80,6 +81,9 @@ def _solve(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the plan: .png, .pdf or .svg.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say why stops are left out, and what time is worth.")
+    ] = False,
 ) -> None:
     """Plan the visits of an instance, or of every instance of a set.
 
@@ -98,6 +102,9 @@ def _solve(
         _require_picture(plot)
         if is_set:
             raise _InputError(f"--plot {plot}: {file} holds a set; only a single plan can be drawn")
+    if explain and (is_set or as_json):
+        what = "--json" if as_json else f"{file} holds a set, and"
+        raise _InputError(f"--explain: {what} has no place for it; explain a single plan")
     options = _method_options(method, context.args) | {"seed": seed}
     if start is not None:
         if is_set:
@@ -109,6 +116,8 @@ def _solve(
     if is_set:
         _solve_set(instances, method, options, threads, as_json, out)
         return
+    if threads is not None:
+        options["threads"] = threads
     from decost.formats import write
     from decost.solver import solve
 
@@ -122,6 +131,8 @@ def _solve(
         typer.echo(json.dumps(result.to_dict()))
         return
     _print_plan(result)
+    if explain:
+        typer.echo(f"\n{result.explain(time_limit=time_limit)}")
     for path in (out, plot):
         if path is not None:
             typer.echo(f"wrote {path}")
@@ -268,43 +279,64 @@ def _train(
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in a folder.")] = None,
     show_help: Annotated[bool, typer.Option("--help", help="Show all options.")] = False,
 ) -> None:
-    """Train a network; `decost train --help` lists the settings."""
+    """Train a network; `decost train [gfacs] --help` lists the settings."""
     from pydantic import ValidationError
 
-    from decost.learn.config import TrainConfig, first_fault
+    from decost.learn.config import AntsConfig, TrainConfig, first_fault
 
+    gfacs = context.args[:1] == ["gfacs"]
+    command = "decost train gfacs" if gfacs else "decost train"
+    schema: type[AntsConfig | TrainConfig] = AntsConfig if gfacs else TrainConfig
+    fields = {
+        name: field
+        for name, field in schema.model_fields.items()
+        if name != "network" or not gfacs  # there is only one
+    }
     if show_help:
-        typer.echo("Usage: decost train --out FOLDER [OPTIONS]")
-        typer.echo("       decost train --resume FOLDER\n")
-        typer.echo("Train a network. By default this is the paper's recipe: REINFORCE with stage")
-        typer.echo("two and the pTAR loss. With --teacher exact it is ours.\n")
-        typer.echo(f"  {'--out':<23} folder for the run, new or without a run [runs/...]")
+        typer.echo(f"Usage: {command} --out FOLDER [OPTIONS]")
+        typer.echo(f"       {command} --resume FOLDER\n")
+        for line in _TRAINING[gfacs]:
+            typer.echo(line)
+        typer.echo(f"\n  {'--out':<23} folder for the run, new or without a run [runs/...]")
         typer.echo(f"  {'--resume':<23} folder of a run to go on with")
-        for line in _option_lines(TrainConfig.model_fields, 2):
+        for line in _option_lines(fields, 2):
             typer.echo(line)
         return
-    given = _parse(context.args, dict(TrainConfig.model_fields), "decost train")
+    given = _parse(context.args[gfacs:], fields, command)
     if resume is not None and (given or out is not None):
         raise _InputError(f"--resume {resume}: a run goes on with its own settings, give no others")
     try:
-        config = TrainConfig(**given)
+        config: Any = schema(**given)
     except ValidationError as error:
         raise _InputError(first_fault(error)) from None
-    from decost.learn.train import resume_run, start_run, train
+    from decost.learn import runs, train, train_ants
 
+    kind: Any = train_ants if gfacs or (resume and runs.is_for_ants(resume)) else train
     if resume is not None:
-        run = resume_run(resume)
+        run = kind.resume_run(resume)
     else:
-        folder = out if out is not None else _run_folder(config.seed)
-        run = start_run(config, folder)
+        run = kind.start_run(config, out if out is not None else _run_folder(config.seed))
     typer.echo(f"run in {run.folder}")
     settings = run.config.model_dump().items()
     typer.echo("  ".join(f"{name}={value}" for name, value in settings))
     if run.done:
         typer.echo("the run is done")
-    train(run, _report_epoch)
+    kind.train(run, _report_epoch)
     typer.echo(f"best gap {run.history[run.best]['gap']:.3f}% after epoch {run.best}")
     typer.echo(f"wrote {run.folder / 'weights.safetensors'}")
+
+
+_TRAINING = {
+    False: (
+        "Train a network. By default this is the paper's recipe: REINFORCE with stage",
+        "two and the pTAR loss. With --teacher exact it is ours. For the heatmap of gfacs",
+        "see decost train gfacs --help.",
+    ),
+    True: (
+        "Train a heatmap for the ants of gfacs, by the trajectory balance of Kim et al.",
+        "(2024), with their settings by default.",
+    ),
+}
 
 
 def _run_folder(seed: int) -> Path:

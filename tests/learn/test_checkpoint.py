@@ -23,6 +23,7 @@ from decost.learn import checkpoint
 from decost.learn.checkpoint import (
     WeightsError,
     list_models,
+    load_heatmap,
     load_run,
     load_weights,
     model_path,
@@ -35,6 +36,7 @@ from decost.learn.checkpoint import (
     save_weights,
 )
 from decost.learn.config import NetworkConfig
+from decost.learn.heatmap import HeatmapNetwork
 from decost.learn.network import PaperNetwork, PrefixNetwork, make_network
 
 SHAPE = {"layers": 1, "width": 8, "heads": 2, "feed_forward": 8}
@@ -474,9 +476,13 @@ def test_every_shipped_model_can_be_loaded() -> None:
     """Whatever the package brings along is a network with a card."""
     for name, path in list_models():
         assert model_path(name) == path
-        network, card = load_weights(path)
+        if name.startswith("gfacs"):
+            heatmap, card = load_heatmap(path)
+            assert isinstance(heatmap, HeatmapNetwork)
+        else:
+            network, card = load_weights(path)
+            assert isinstance(network, PaperNetwork | PrefixNetwork)
         assert card == read_card(path)
-        assert isinstance(network, PaperNetwork | PrefixNetwork)
 
 
 # Training states

@@ -435,7 +435,7 @@ def test_threads_of_torch_after_planning_in_parallel(
     """The same if two batches overlap, and the one that began first is done first."""
     some = generate("mixed", nodes=12, count=2)
     second_began, first_done = threading.Event(), threading.Event()
-    plan, one_thread = module._plan, module._one_thread
+    plan, one_thread = module._plan, module.one_thread
     order: list[int] = []
 
     def staggered(part: Sequence[Instance], *given: Any) -> list[Result]:
@@ -459,7 +459,7 @@ def test_threads_of_torch_after_planning_in_parallel(
             first_done.set()
 
     monkeypatch.setattr(module, "_plan", staggered)
-    monkeypatch.setattr(module, "_one_thread", Noted)
+    monkeypatch.setattr(module, "one_thread", Noted)
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)

@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
@@ -24,7 +24,8 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from decost.files import replacing
-from decost.learn.config import NetworkConfig
+from decost.learn.config import HeatmapConfig, NetworkConfig
+from decost.learn.heatmap import HeatmapNetwork
 from decost.learn.network import PaperNetwork, PrefixNetwork, make_network
 
 MAX_BYTES = 2**30
@@ -37,6 +38,10 @@ MODELS = Path(__file__).parent.parent / "models"
 """Folder of the weights that come with the package."""
 
 Network: TypeAlias = PaperNetwork | PrefixNetwork
+"""A network that builds routes."""
+
+AnyNetwork: TypeAlias = Network | HeatmapNetwork
+"""That, or one that guides ants."""
 
 _KEY = "decost"
 _Kind: TypeAlias = tuple[str, tuple[int, ...]]
@@ -50,11 +55,18 @@ class _Head(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class _WeightsHead(_Head):
+class _CardHead(_Head):
     format: Literal["decost-weights"]
     version: Literal[1]
-    network: NetworkConfig
     card: dict[str, Any]
+
+
+class _WeightsHead(_CardHead):
+    network: NetworkConfig
+
+
+class _HeatmapHead(_CardHead):
+    network: HeatmapConfig
 
 
 class _RunHead(_Head):
@@ -64,12 +76,13 @@ class _RunHead(_Head):
 
 
 _AnyHead = TypeVar("_AnyHead", bound=_Head)
+_Module = TypeVar("_Module", bound=AnyNetwork)
 
 
 # Weights
 
 
-def save_weights(path: str | Path, network: Network, card: Mapping[str, Any]) -> None:
+def save_weights(path: str | Path, network: AnyNetwork, card: Mapping[str, Any]) -> None:
     """Write a network and its card, whole or not at all.
 
     Parameters
@@ -91,7 +104,8 @@ def save_weights(path: str | Path, network: Network, card: Mapping[str, Any]) ->
     """
     tensors = network.state_dict()
     # Only what belongs to the network: a configuration may be part of a larger one.
-    config = network.config.model_dump(include=set(NetworkConfig.model_fields))
+    schema = HeatmapConfig if isinstance(network, HeatmapNetwork) else NetworkConfig
+    config = network.config.model_dump(include=set(schema.model_fields))
     head = {"format": "decost-weights", "version": 1, "network": config, "card": dict(card)}
     with _naming(path):
         found = _kinds(tensors)
@@ -119,22 +133,52 @@ def load_weights(
         that its configuration needs.
     """
     with _opened(path) as file:
-        head = _read_head(file, _WeightsHead)
-        # A network that is only described takes no memory, whatever size the file claims.
-        with torch.device("meta"):
-            network = make_network(head.network)
-        parts = {name: file.get_slice(name) for name in sorted(file.keys())}
-        types = {name: part.get_dtype() for name, part in parts.items()}
-        found = {
-            name: ("float32" if types[name] == "F32" else types[name], tuple(part.get_shape()))
-            for name, part in parts.items()
-        }
-        _compare(_kinds(network.state_dict()), found)
-        tensors = _get_tensors(file)
-        _require_finite(tensors)
+        data = _read_json(file)
+        if _is_heatmap(data):
+            raise WeightsError("holds a heatmap for gfacs, not a network that builds routes")
+        head = _require(data, _WeightsHead)
+        return _filled(file, lambda: make_network(head.network), device), head.card
+
+
+def load_heatmap(path: str | Path) -> tuple[HeatmapNetwork, dict[str, Any]]:
+    """Read a heatmap network, ready for use, and its card.
+
+    Raises
+    ------
+    WeightsError
+        As `load_weights` does.
+    """
+    with _opened(path) as file:
+        data = _read_json(file)
+        if not _is_heatmap(data):
+            raise WeightsError("holds no heatmap for gfacs but a network that builds routes")
+        head = _require(data, _HeatmapHead)
+        return _filled(file, lambda: HeatmapNetwork(head.network), "cpu"), head.card
+
+
+def _is_heatmap(data: Any) -> bool:
+    network = data.get("network") if isinstance(data, dict) else None
+    return isinstance(network, dict) and network.get("network") == "heatmap"
+
+
+def _filled(file: Any, make: Callable[[], _Module], device: str | torch.device) -> _Module:
+    """Make a network and put exactly the tensors of a file into it."""
+    # A network that is only described takes no memory, whatever size the file claims.
+    with torch.device("meta"):
+        network = make()
+    parts = {name: file.get_slice(name) for name in sorted(file.keys())}
+    types = {name: part.get_dtype() for name, part in parts.items()}
+    found = {
+        name: ("float32" if types[name] == "F32" else types[name], tuple(part.get_shape()))
+        for name, part in parts.items()
+    }
+    _compare(_kinds(network.state_dict()), found)
+    tensors = _get_tensors(file)
+    _require_finite(tensors)
     placed = {name: tensor.to(device) for name, tensor in tensors.items()}
     network.load_state_dict(placed, assign=True)
-    return network.eval(), head.card
+    network.eval()
+    return network
 
 
 def read_card(path: str | Path) -> dict[str, Any]:
@@ -146,7 +190,9 @@ def read_card(path: str | Path) -> dict[str, Any]:
         If the file cannot be read or is no file of weights.
     """
     with _opened(path) as file:
-        return _read_head(file, _WeightsHead).card
+        data = _read_json(file)
+        schema: type[_CardHead] = _HeatmapHead if _is_heatmap(data) else _WeightsHead
+        return _require(data, schema).card
 
 
 def list_models() -> list[tuple[str, Path]]:
@@ -168,6 +214,22 @@ def model_path(name: str) -> Path:
             f"model {_short(name)}: unknown, choose from: {', '.join(known) or '(there are none)'}"
         )
     return known[name]
+
+
+def find_weights(weights: str) -> Path:
+    """Find weights by their file, or by the name of those that come with the package.
+
+    Raises
+    ------
+    WeightsError
+        If there are none.
+    """
+    path = Path(weights)
+    if path.is_file():
+        return path
+    if "/" in weights or weights.endswith(".safetensors"):
+        raise WeightsError(f"weights = {weights}: there is no such file")
+    return model_path(weights)
 
 
 # Training states
@@ -207,9 +269,21 @@ def load_run(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         If the file cannot be read, is damaged or is no training state.
     """
     with _opened(path) as file:
-        head = _read_head(file, _RunHead)
+        head = _require(_read_json(file), _RunHead)
         tensors = _get_tensors(file)
     return tensors, head.facts
+
+
+def read_facts(path: str | Path) -> dict[str, Any]:
+    """Read the facts of a training state, without its tensors.
+
+    Raises
+    ------
+    WeightsError
+        If the file cannot be read or is no training state.
+    """
+    with _opened(path) as file:
+        return _require(_read_json(file), _RunHead).facts
 
 
 def network_tensors(network: nn.Module) -> dict[str, Tensor]:
@@ -408,17 +482,20 @@ def _get_tensors(file: Any) -> dict[str, Tensor]:
     return {name: file.get_tensor(name).clone() for name in sorted(file.keys())}
 
 
-def _read_head(file: Any, schema: type[_AnyHead]) -> _AnyHead:
+def _read_json(file: Any) -> Any:
     text = (file.metadata() or {}).get(_KEY)
     if text is None:
         raise WeightsError("is a safetensors file of another program")
     _limit(len(text), MAX_HEAD_BYTES, "JSON")
     try:
-        data = json.loads(
+        return json.loads(
             text, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_refuse
         )
     except (ValueError, RecursionError) as error:
         raise WeightsError(f"broken JSON: {_plain(str(error))}") from None
+
+
+def _require(data: Any, schema: type[_AnyHead]) -> _AnyHead:
     try:
         return schema.model_validate(data, strict=True)
     except ValidationError as error:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from decost.generators import FAMILIES
+from decost.methods.options import Stays
 
 
-class NetworkConfig(BaseModel):
-    """Shape of a network; a file of weights carries it."""
+class Settings(BaseModel):
+    """Settings that cannot be changed, and of which none is unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class NetworkConfig(Settings):
+    """Shape of a network; a file of weights carries it."""
 
     network: Literal["paper", "prefix"] = Field(
         default="paper", description="the paper's, or ours with exact prefix features"
@@ -49,8 +54,16 @@ class NetworkConfig(BaseModel):
 PREFIX_SHAPE = {"layers": 3, "width": 48, "heads": 4, "feed_forward": 96}
 
 
-class TrainConfig(NetworkConfig):
-    """All settings of a training run; the paper's recipe (its appendix D) by default."""
+class HeatmapConfig(Settings):
+    """Shape of a heatmap network; a file of weights carries it."""
+
+    network: Literal["heatmap"] = Field(default="heatmap", description="heat of trails for ants")
+    layers: int = Field(default=12, ge=1, le=64, description="layers of the network")
+    width: int = Field(default=32, ge=1, le=4096, description="width of the encoding")
+
+
+class RunConfig(Settings):
+    """Settings of any training run: on which instances, for how long, and its seed."""
 
     nodes: str = Field(default="50", description="nodes of an instance; several: 50,100")
     window: str = Field(default="100", description="the paper's TW; several: 100,500")
@@ -62,12 +75,40 @@ class TrainConfig(NetworkConfig):
         default=None, gt=0, le=10**6, description="time budget; by default the paper's"
     )
     vehicles: int = Field(default=1, ge=1, le=100, description="vehicles of an instance")
-    teacher: Literal["none", "exact"] = Field(
-        default="none", description="none: REINFORCE; exact: regret by exact values to go"
-    )
     epochs: int = Field(default=800, ge=1, le=10**6, description="epochs")
     patience: int = Field(
         default=100, ge=1, le=10**6, description="epochs without improvement before an early stop"
+    )
+    validation: int = Field(
+        default=256, ge=1, le=10**6, description="instances on which the gap is measured"
+    )
+    time_limit: float | None = Field(
+        default=None, ge=0, description="seconds after which the epoch is the last"
+    )
+    cpu_limit: float | None = Field(
+        default=None, ge=0, description="the same in seconds of all cores together"
+    )
+    seed: int = Field(default=0, ge=0, le=2**32 - 1, description="seed of everything random")
+
+    @model_validator(mode="after")
+    def _known_sources(self) -> Self:
+        self.sources()
+        return self
+
+    def sources(self) -> list[Source]:
+        """Kinds of instances to train on, each as often as the others."""
+        if self.settings:
+            return [_source(word) for word in self.settings.split(",")]
+        sizes = [_number("nodes", word, 2, 10_000) for word in self.nodes.split(",")]
+        windows = [_number("window", word, 1e-6, 1e6) for word in self.window.split(",")]
+        return [Source("paper", int(size), window) for size in sizes for window in windows]
+
+
+class TrainConfig(RunConfig, NetworkConfig):
+    """All settings of a training run; the paper's recipe (its appendix D) by default."""
+
+    teacher: Literal["none", "exact"] = Field(
+        default="none", description="none: REINFORCE; exact: regret by exact values to go"
     )
     episodes: int = Field(default=10_000, ge=1, le=10**8, description="instances an epoch")
     batch_size: int = Field(default=128, ge=1, le=10**5, description="instances a step")
@@ -89,17 +130,7 @@ class TrainConfig(NetworkConfig):
     temperature: float = Field(
         default=0.005, gt=0, le=1, description="loss that a teacher to imitate makes light of"
     )
-    validation: int = Field(
-        default=256, ge=1, le=10**6, description="instances on which the gap is measured"
-    )
-    time_limit: float | None = Field(
-        default=None, ge=0, description="seconds after which the epoch is the last"
-    )
-    cpu_limit: float | None = Field(
-        default=None, ge=0, description="the same in seconds of all cores together"
-    )
     start: str = Field(default="", description="weights to begin with: a file or a model's name")
-    seed: int = Field(default=0, ge=0, le=2**32 - 1, description="seed of everything random")
     device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")
     threads: int = Field(
         default=0, ge=0, le=1024, description="threads, of which two are of use; 0 for one a core"
@@ -117,7 +148,6 @@ class TrainConfig(NetworkConfig):
 
     @model_validator(mode="after")
     def _sensible(self) -> TrainConfig:
-        self.sources()
         if self.network == "prefix" and (self.ptar or not self.stay_optimisation):
             what = "ptar" if self.ptar else "no-stay-optimisation"
             raise ValueError(f"{what}: a prefix network predicts no stays")
@@ -130,17 +160,43 @@ class TrainConfig(NetworkConfig):
             raise ValueError(f"samples = {self.samples}: REINFORCE compares at least two routes")
         return self
 
-    def sources(self) -> list[Source]:
-        """Kinds of instances to train on, each as often as the others."""
-        if self.settings:
-            return [_source(word) for word in self.settings.split(",")]
-        sizes = [_number("nodes", word, 2, 10_000) for word in self.nodes.split(",")]
-        windows = [_number("window", word, 1e-6, 1e6) for word in self.window.split(",")]
-        return [Source("paper", int(size), window) for size in sizes for window in windows]
-
     def network_config(self) -> NetworkConfig:
         """Take the part that belongs to the network."""
         return NetworkConfig(**{name: getattr(self, name) for name in NetworkConfig.model_fields})
+
+
+class AntsConfig(RunConfig, HeatmapConfig):
+    """All settings of training a heatmap for ants; the recipe of GFACS by default."""
+
+    stays: Stays = Field(
+        default="optimal", description="optimal (stage two), or greedy: as long as possible"
+    )
+    epochs: int = Field(default=20, ge=1, le=10**6, description="epochs")
+    steps: int = Field(default=20, ge=1, le=10**6, description="steps an epoch")
+    batch_size: int = Field(default=5, ge=1, le=10**5, description="instances a step")
+    ants: int = Field(default=30, ge=1, le=10**4, description="ants an instance")
+    learning_rate: float = Field(default=3e-4, gt=0, le=1, description="of AdamW, at first")
+    final_learning_rate: float = Field(
+        default=0.1, gt=0, le=1, description="part of it that a cosine ends with"
+    )
+    first_beta: float = Field(
+        default=5.0, ge=0, le=10**6, description="weight of profits, at first"
+    )
+    final_beta: float = Field(
+        default=10.0, ge=0, le=10**6, description="weight of profits, at last"
+    )
+    validation: int = Field(
+        default=64, ge=1, le=10**6, description="instances on which the gap is measured"
+    )
+
+    @property
+    def episodes(self) -> int:
+        """Instances an epoch."""
+        return self.steps * self.batch_size
+
+    def network_config(self) -> HeatmapConfig:
+        """Take the part that belongs to the network."""
+        return HeatmapConfig(network=self.network, layers=self.layers, width=self.width)
 
 
 class Source(NamedTuple):

@@ -69,3 +69,22 @@ def imitation_loss(log_probability: Tensor, worth: Tensor, temperature: float) -
     target = (worth / temperature).softmax(1)  # (state, node)
     known = log_probability.masked_fill(torch.isinf(log_probability), 0.0)  # (state, node)
     return -(target * known).sum()
+
+
+def balance_loss(
+    log_probability: Tensor, log_partition: Tensor, objective: Tensor, beta: float
+) -> Tensor:
+    """Trajectory balance of GFACS: routes should be as likely as exp(beta * objective).
+
+    Parameters
+    ----------
+    log_probability, objective
+        Of each route; the objective counts less its mean, (..., routes).
+    log_partition
+        Logarithm of what all routes together weigh, (...).
+    beta
+        How much the objective counts.
+    """
+    centred = objective - objective.mean(-1, keepdim=True)  # (..., routes)
+    flow = log_partition[..., None] + log_probability  # (..., routes)
+    return (flow - beta * centred).square().mean()

@@ -1,47 +1,26 @@
 """Training: the paper's REINFORCE with stage two and the pTAR loss, or the exact teacher.
 
-A run lives in a folder: `config.json`, `checkpoint.safetensors` after every epoch (to resume
-from, bit for bit), `weights.safetensors` of the best epoch so far, `curve.png`, and scalars for
-TensorBoard. All that is random is drawn from generators made of the seed, the epoch and the step,
-so that a checkpoint needs to know none of their states.
+A run lives in a folder (`decost.learn.runs`).
 """
 
 from __future__ import annotations
 
 import math
 import os
-import shlex
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import torch
-from pydantic import ValidationError
 from torch import Tensor
 
-from decost.files import write_text
-from decost.generators import generate
 from decost.instance import Instance
 from decost.kernels.reduction import useful_stops
-from decost.learn.checkpoint import (
-    Network,
-    WeightsError,
-    load_run,
-    load_weights,
-    model_path,
-    network_tensors,
-    optimizer_tensors,
-    restore_network,
-    restore_optimizer,
-    save_run,
-    save_weights,
-)
-from decost.learn.config import Source, TrainConfig, first_fault
-from decost.learn.events import EventWriter
+from decost.learn import runs
+from decost.learn.checkpoint import Network, load_weights, model_path
+from decost.learn.config import TrainConfig
 from decost.learn.features import Problems, load_problems, require_device, useful_part
 from decost.learn.losses import (
     reinforce_loss,
@@ -59,11 +38,18 @@ from decost.learn.rollout import (
     sampled_choice,
     stay_profits,
 )
+from decost.learn.runs import (
+    VALIDATION,
+    TrainError,
+    begin_run,
+    continue_run,
+    draw_instances,
+    finish_run,
+    flags,
+    mean_gap,
+    validation_sets,
+)
 from decost.learn.teacher import grade, lesson
-from decost.solver import solve_many
-
-VALIDATION = 2**31
-"""Offset of the seeds of validation instances, which no training instance has."""
 
 GRADIENT = 1.0
 """Longest gradient that the exact teacher's steps follow."""
@@ -75,82 +61,30 @@ PARTS = 2
 """Parts of a batch that are worked on side by side, each by one thread."""
 
 
-class TrainError(ValueError):
-    """A run cannot begin or go on."""
-
-
-@dataclass
-class Run:
-    """A training run at the end of an epoch."""
-
-    config: TrainConfig
-    folder: Path
-    network: Network
-    optimizer: torch.optim.Optimizer
-    history: list[dict[str, float]] = field(default_factory=list)
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-
-    @property
-    def epoch(self) -> int:
-        """Epochs done."""
-        return len(self.history) - 1  # the first row is the network before any training
-
-    @property
-    def best(self) -> int:
-        """Epoch with the smallest gap on the validation instances."""
-        gaps = [row["gap"] for row in self.history]
-        return gaps.index(min(gaps))
-
-    @property
-    def done(self) -> bool:
-        """Whether the last epoch is over: by number, patience, or time."""
-        config = self.config
-        if not self.history:
-            return False
-        late = config.time_limit is not None and self.seconds >= config.time_limit
-        spent = config.cpu_limit is not None and self.cpu_seconds >= config.cpu_limit
-        idle = self.epoch - self.best >= config.patience
-        return self.epoch >= config.epochs or idle or late or spent
+Run: TypeAlias = runs.Run[TrainConfig, Network]
+"""A run of this training."""
 
 
 def start_run(config: TrainConfig, folder: Path) -> Run:
     """Begin a run in a new folder."""
+
+    def make(config: TrainConfig) -> tuple[Network, torch.optim.Optimizer]:
+        network = _network(config)
+        return network, _optimizer(config, network)
+
     require_device(config.device)
-    if (folder / "checkpoint.safetensors").exists():
-        raise TrainError(f"{folder}: holds a run already; go on with it by --resume {folder}")
-    network = _network(config)
-    folder.mkdir(parents=True, exist_ok=True)
-    run = Run(config, folder, network, _optimizer(config, network))
-    write_text(folder / "config.json", config.model_dump_json(indent=2) + "\n")
-    return run
+    return begin_run(config, folder, make)
 
 
 def resume_run(folder: Path) -> Run:
     """Take up a run where its last checkpoint was written."""
-    path = folder / "checkpoint.safetensors"
-    if not path.exists():
-        raise TrainError(f"{folder}: holds no checkpoint to resume from")
-    tensors, facts = load_run(path)
-    try:
-        config = TrainConfig(**facts["config"])
+
+    def make(config: TrainConfig) -> tuple[Network, torch.optim.Optimizer]:
         require_device(config.device)
         network = _random_network(config)
-        optimizer = _optimizer(config, network)
-        restore_network(network, tensors)
-        restore_optimizer(optimizer, network, tensors)
-        history = [
-            {str(name): float(value) for name, value in row.items()} for row in facts["history"]
-        ]
-        if not all("gap" in row for row in history):
-            raise ValueError("history: an epoch has no gap")
-        seconds, cpu_seconds = float(facts["seconds"]), float(facts["cpu_seconds"])
-        return Run(config, folder, network, optimizer, history, seconds, cpu_seconds)
-    except ValidationError as error:
-        why = first_fault(error)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        why = str(error)
-    raise WeightsError(f"{path}: is no state of a training run: {why}")
+        return network, _optimizer(config, network)
+
+    return continue_run(folder, TrainConfig, make)
 
 
 def train(run: Run, report: Callable[[Run], object]) -> None:
@@ -158,24 +92,8 @@ def train(run: Run, report: Callable[[Run], object]) -> None:
 
     An interruption loses at most the epoch that is under way.
     """
-    config = run.config
     torch.set_num_threads(1)  # tensors are small, and parts of a batch are worked on side by side
-    examine = _Examination(config)
-    with EventWriter(run.folder) as events:
-        if not run.history:
-            run.history.append({"epoch": 0.0, **examine(run.network)})
-            _save(run, events)
-            report(run)
-        while not run.done:
-            begin, cpu = time.perf_counter(), time.process_time()
-            row = _epoch(run)
-            row |= examine(run.network)
-            run.history.append({"epoch": float(run.epoch + 1), **row})
-            run.seconds += time.perf_counter() - begin
-            run.cpu_seconds += time.process_time() - cpu
-            run.history[-1] |= {"seconds": run.seconds, "cpu_seconds": run.cpu_seconds}
-            _save(run, events)
-            report(run)
+    finish_run(run, _Examination(run.config), _epoch, train_command(run.config), report)
 
 
 def _network(config: TrainConfig) -> Network:
@@ -282,7 +200,7 @@ def _batches(config: TrainConfig, epoch: int) -> Iterator[tuple[list[Instance], 
             if config.teacher == "exact":  # large instances have more states, and dearer ones
                 size = max(1, min(size, size * 50 // source.nodes))
             seed = int(random.integers(VALIDATION))
-            instances = _instances(config, source, size * int(count), seed)
+            instances = draw_instances(config, source, size * int(count), seed)
             useful = [len(useful_stops(one.arrays, one.matrix is None).stop) for one in instances]
             order = np.argsort(useful, kind="stable").reshape(count, size)
             batches += [[instances[k] for k in row] for row in order]
@@ -371,33 +289,15 @@ def _taught(
     return loss, {"profit": profit.mean(), "regret": missed, "entropy": rollout.entropy}
 
 
-def _instances(config: TrainConfig, source: Source, count: int, seed: int) -> list[Instance]:
-    return generate(
-        source.family,
-        nodes=source.nodes,
-        window=source.window,
-        count=count,
-        seed=seed,
-        budget=config.budget,
-        vehicles=config.vehicles,
-    )
-
-
 class _Examination:
     """Instances that are never trained on, with the most that can be earned on them."""
 
     def __init__(self, config: TrainConfig) -> None:
-        sources = list(dict.fromkeys(config.sources()))
         self._optimise = config.stay_optimisation
-        self._parts = []
-        for number, source in enumerate(sources):
-            count = max(1, config.validation // len(sources))
-            instances = _instances(config, source, count, VALIDATION + number)
-            method = "exact" if config.vehicles == 1 else "greedy"
-            threads = config.threads or None
-            best = [result.profit for result in solve_many(instances, method, threads=threads)]
-            problems = load_problems(instances, config.device)
-            self._parts.append((source, problems, np.array(best)))
+        self._parts = [
+            (source, load_problems(instances, config.device), best)
+            for source, instances, best in validation_sets(config, config.threads or None)
+        ]
 
     def __call__(self, network: Network) -> dict[str, float]:
         """Measure mean gaps of greedy routes to the optimum (of a team: to greedy plans).
@@ -413,48 +313,8 @@ class _Examination:
                     profit, _ = optimal_profit(problems, rollout.nodes)
                 else:
                     profit = predicted_profit(problems, rollout.nodes, rollout.stays)
-            some = best > 0  # where nothing can be earned nothing is missed
-            missed = (best - profit[:, 0].cpu().numpy())[some] / best[some]
-            gaps[f"gap {source}"] = 100.0 * float(missed.mean()) if some.any() else 0.0
+            gaps[f"gap {source}"] = mean_gap(profit[:, 0].cpu().numpy(), best)
         return {"gap": float(np.mean(list(gaps.values()))), **gaps}
-
-
-def _save(run: Run, events: EventWriter) -> None:
-    """Write what the run has come to; the checkpoint last, so that it is never ahead."""
-    from decost.plotting import plot_training, save_figure
-
-    row = run.history[-1]
-    for name, value in row.items():
-        if name != "epoch":
-            events.scalar(name, value, run.epoch)
-    if run.best == run.epoch:
-        save_weights(run.folder / "weights.safetensors", run.network, card(run))
-    save_figure(plot_training(run.history), run.folder / "curve.png")
-    facts = {
-        "config": run.config.model_dump(),
-        "history": run.history,
-        "seconds": run.seconds,
-        "cpu_seconds": run.cpu_seconds,
-    }
-    tensors = network_tensors(run.network) | optimizer_tensors(run.optimizer, run.network)
-    save_run(run.folder / "checkpoint.safetensors", tensors, facts)
-
-
-def card(run: Run) -> dict[str, Any]:
-    """Where weights come from."""
-    return {
-        "command": train_command(run.config),
-        "seed": run.config.seed,
-        "epochs": run.epoch,
-        "instances": run.epoch * run.config.episodes,
-        "cpu_seconds": round(run.cpu_seconds, 1),
-        "validation_gaps": {
-            name.removeprefix("gap "): round(value, 4)
-            for name, value in run.history[-1].items()
-            if name.startswith("gap ")
-        },
-        "torch": torch.__version__,
-    }
 
 
 def train_command(config: TrainConfig) -> str:
@@ -471,11 +331,4 @@ def train_command(config: TrainConfig) -> str:
         kind["network"] = config.network
     usual = TrainConfig(**kind).model_dump()
     chosen = kind | {k: v for k, v in config.model_dump().items() if v != usual[k]}
-    words = ["decost", "train"]
-    for name, value in chosen.items():
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            words += [f"--{flag}", shlex.quote(str(value))]
-    return " ".join(words)
+    return " ".join(("decost", "train", *flags(chosen)))

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
-from pathlib import Path
-from threading import Lock
 from typing import TypeAlias
 
 import torch
 from pydantic import Field
 
 from decost.instance import TOLERANCE, Instance
-from decost.learn.checkpoint import Network, WeightsError, load_weights, model_path
+from decost.learn.checkpoint import Network, WeightsError, find_weights, load_weights
 from decost.learn.features import SYMMETRIES, Problems, load_problems, require_device
 from decost.learn.rollout import (
     Rollout,
@@ -27,6 +25,7 @@ from decost.learn.rollout import (
     sampled_choice,
     split_vehicles,
 )
+from decost.learn.threads import one_thread
 from decost.methods.options import Method, Options
 from decost.result import Result
 from decost.solution import Solution, make_solution
@@ -88,7 +87,7 @@ def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[R
     if network.wants_prefix and not options.stay_optimisation:
         raise WeightsError(f"weights = {options.weights}: its network predicts no stays")
     results: list[Result] = []
-    with _one_thread(), torch.inference_mode():
+    with one_thread(), torch.inference_mode():
         for part in _parts(instances):
             results += _plan(part, network, options, deadline)
     return results
@@ -176,35 +175,13 @@ def _parts(instances: Sequence[Instance]) -> Iterator[Sequence[Instance]]:
 
 def _load(weights: str, device: str) -> Network:
     """Load weights by file or name; again if the file has changed."""
-    path = Path(weights) if Path(weights).is_file() else None
-    if path is None and ("/" in weights or weights.endswith(".safetensors")):
-        raise WeightsError(f"weights = {weights}: there is no such file")
-    path = path or model_path(weights)
+    path = find_weights(weights)
     return _loaded(str(path.resolve()), path.stat().st_mtime_ns, device)
 
 
 @lru_cache(maxsize=8)
 def _loaded(path: str, changed: int, device: str) -> Network:
     return load_weights(path, device)[0]
-
-
-_users: list[int] = []  # how many threads torch had before the first of those that run now
-_counting = Lock()
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch use one thread: instances are many, and tensors small."""
-    with _counting:
-        _users.append(_users[0] if _users else torch.get_num_threads())
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        with _counting:
-            before = _users.pop()
-            if not _users:
-                torch.set_num_threads(before)
 
 
 def warm_up() -> None:

@@ -1,0 +1,258 @@
+"""Training runs of any network, each in a folder of its own.
+
+It holds `config.json`, `checkpoint.safetensors` after every epoch (to resume from, bit for bit),
+`weights.safetensors` of the best epoch so far, `curve.png`, and scalars for TensorBoard. All that
+is random is drawn from generators made of the seed, the epoch and the step, so that a checkpoint
+needs to know none of their states.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+import torch
+from pydantic import ValidationError
+
+from decost.files import write_text
+from decost.generators import generate
+from decost.instance import FloatArray, Instance
+from decost.learn.checkpoint import (
+    AnyNetwork,
+    WeightsError,
+    load_run,
+    network_tensors,
+    optimizer_tensors,
+    read_facts,
+    restore_network,
+    restore_optimizer,
+    save_run,
+    save_weights,
+)
+from decost.learn.config import AntsConfig, Source, TrainConfig, first_fault
+from decost.learn.events import EventWriter
+from decost.solver import solve_many
+
+VALIDATION = 2**31
+"""Offset of the seeds of validation instances, which no training instance has."""
+
+Row: TypeAlias = dict[str, float]
+"""What is reported of an epoch."""
+
+ConfigT = TypeVar("ConfigT", TrainConfig, AntsConfig)
+NetworkT = TypeVar("NetworkT", bound=AnyNetwork)
+Parts: TypeAlias = tuple[NetworkT, torch.optim.Optimizer]
+
+
+class TrainError(ValueError):
+    """A run cannot begin or go on."""
+
+
+@dataclass
+class Run(Generic[ConfigT, NetworkT]):
+    """A training run at the end of an epoch."""
+
+    config: ConfigT
+    folder: Path
+    network: NetworkT
+    optimizer: torch.optim.Optimizer
+    history: list[Row] = field(default_factory=list)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    @property
+    def epoch(self) -> int:
+        """Epochs done."""
+        return len(self.history) - 1  # the first row is the network before any training
+
+    @property
+    def best(self) -> int:
+        """Epoch with the smallest gap on the validation instances."""
+        gaps = [row["gap"] for row in self.history]
+        return gaps.index(min(gaps))
+
+    @property
+    def done(self) -> bool:
+        """Whether the last epoch is over: by number, patience, or time."""
+        config = self.config
+        if not self.history:
+            return False
+        late = config.time_limit is not None and self.seconds >= config.time_limit
+        spent = config.cpu_limit is not None and self.cpu_seconds >= config.cpu_limit
+        idle = self.epoch - self.best >= config.patience
+        return self.epoch >= config.epochs or idle or late or spent
+
+
+def begin_run(
+    config: ConfigT, folder: Path, make: Callable[[ConfigT], Parts[NetworkT]]
+) -> Run[ConfigT, NetworkT]:
+    """Begin a run in a new folder, with the network and the optimizer that are made for it."""
+    if (folder / "checkpoint.safetensors").exists():
+        raise TrainError(f"{folder}: holds a run already; go on with it by --resume {folder}")
+    network, optimizer = make(config)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "config.json", config.model_dump_json(indent=2) + "\n")
+    return Run(config, folder, network, optimizer)
+
+
+def continue_run(
+    folder: Path,
+    schema: Callable[..., ConfigT],
+    make: Callable[[ConfigT], Parts[NetworkT]],
+) -> Run[ConfigT, NetworkT]:
+    """Take up a run where its last checkpoint was written."""
+    path = _checkpoint(folder)
+    tensors, facts = load_run(path)
+    try:
+        config = schema(**facts["config"])
+        network, optimizer = make(config)
+        restore_network(network, tensors)
+        restore_optimizer(optimizer, network, tensors)
+        history = [
+            {str(name): float(value) for name, value in row.items()} for row in facts["history"]
+        ]
+        if not all("gap" in row for row in history):
+            raise ValueError("history: an epoch has no gap")
+        seconds, cpu_seconds = float(facts["seconds"]), float(facts["cpu_seconds"])
+        return Run(config, folder, network, optimizer, history, seconds, cpu_seconds)
+    except ValidationError as error:
+        why = first_fault(error)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        why = str(error)
+    raise WeightsError(f"{path}: is no state of a training run: {why}")
+
+
+def is_for_ants(folder: Path) -> bool:
+    """Tell whether the run in a folder trains a heatmap."""
+    config = read_facts(_checkpoint(folder)).get("config")
+    return isinstance(config, dict) and config.get("network") == "heatmap"
+
+
+def _checkpoint(folder: Path) -> Path:
+    path = folder / "checkpoint.safetensors"
+    if not path.exists():
+        raise TrainError(f"{folder}: holds no checkpoint to resume from")
+    return path
+
+
+def finish_run(
+    run: Run[ConfigT, NetworkT],
+    examine: Callable[[NetworkT], Row],
+    epoch: Callable[[Run[ConfigT, NetworkT]], Row],
+    command: str,
+    report: Callable[[Run[ConfigT, NetworkT]], object],
+) -> None:
+    """Train until the run is done; `report` is called after every epoch.
+
+    An interruption loses at most the epoch that is under way.
+    """
+    with EventWriter(run.folder) as events:
+        if not run.history:
+            run.history.append({"epoch": 0.0, **examine(run.network)})
+            _save(run, command, events)
+            report(run)
+        while not run.done:
+            begin, cpu = time.perf_counter(), time.process_time()
+            row = epoch(run)
+            row |= examine(run.network)
+            run.history.append({"epoch": float(run.epoch + 1), **row})
+            run.seconds += time.perf_counter() - begin
+            run.cpu_seconds += time.process_time() - cpu
+            run.history[-1] |= {"seconds": run.seconds, "cpu_seconds": run.cpu_seconds}
+            _save(run, command, events)
+            report(run)
+
+
+def _save(run: Run[ConfigT, NetworkT], command: str, events: EventWriter) -> None:
+    """Write what the run has come to; the checkpoint last, so that it is never ahead."""
+    from decost.plotting import plot_training, save_figure
+
+    row = run.history[-1]
+    for name, value in row.items():
+        if name != "epoch":
+            events.scalar(name, value, run.epoch)
+    if run.best == run.epoch:
+        save_weights(run.folder / "weights.safetensors", run.network, card(run, command))
+    save_figure(plot_training(run.history), run.folder / "curve.png")
+    facts = {
+        "config": run.config.model_dump(),
+        "history": run.history,
+        "seconds": run.seconds,
+        "cpu_seconds": run.cpu_seconds,
+    }
+    tensors = network_tensors(run.network) | optimizer_tensors(run.optimizer, run.network)
+    save_run(run.folder / "checkpoint.safetensors", tensors, facts)
+
+
+def card(run: Run[ConfigT, NetworkT], command: str) -> dict[str, Any]:
+    """Say where weights come from."""
+    return {
+        "command": command,
+        "seed": run.config.seed,
+        "epochs": run.epoch,
+        "instances": run.epoch * run.config.episodes,
+        "cpu_seconds": round(run.cpu_seconds, 1),
+        "validation_gaps": {
+            name.removeprefix("gap "): round(value, 4)
+            for name, value in run.history[-1].items()
+            if name.startswith("gap ")
+        },
+        "torch": torch.__version__,
+    }
+
+
+def flags(chosen: Mapping[str, Any]) -> list[str]:
+    """Write settings as words of a command line."""
+    words = []
+    for name, value in chosen.items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words += [f"--{flag}", shlex.quote(str(value))]
+    return words
+
+
+def draw_instances(
+    config: TrainConfig | AntsConfig, source: Source, count: int, seed: int
+) -> list[Instance]:
+    """Draw instances of a kind, with the budget and the vehicles of a run."""
+    return generate(
+        source.family,
+        nodes=source.nodes,
+        window=source.window,
+        count=count,
+        seed=seed,
+        budget=config.budget,
+        vehicles=config.vehicles,
+    )
+
+
+def validation_sets(
+    config: TrainConfig | AntsConfig, threads: int | None
+) -> list[tuple[Source, list[Instance], FloatArray]]:
+    """Draw instances of each kind that are never trained on, with the most that they can earn.
+
+    For a team it is what greedy plans earn.
+    """
+    sources = list(dict.fromkeys(config.sources()))
+    sets = []
+    for number, source in enumerate(sources):
+        count = max(1, config.validation // len(sources))
+        instances = draw_instances(config, source, count, VALIDATION + number)
+        method = "exact" if config.vehicles == 1 else "greedy"
+        best = [result.profit for result in solve_many(instances, method, threads=threads)]
+        sets.append((source, instances, np.array(best)))
+    return sets
+
+
+def mean_gap(profit: FloatArray, best: FloatArray) -> float:
+    """Mean gap in percent; where nothing can be earned nothing is missed."""
+    some = best > 0
+    missed = (best - profit)[some] / best[some]
+    return 100.0 * float(missed.mean()) if some.any() else 0.0

@@ -1,0 +1,239 @@
+"""GFACS (Kim et al. 2024): an ant colony that a trained heatmap guides."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field
+
+from decost.instance import FloatArray, Instance, IntArray
+from decost.kernels.ants import Trails, lay_pheromone, longest_stays, send_ants
+from decost.learn.checkpoint import find_weights, load_heatmap
+from decost.learn.heatmap import HeatmapNetwork, Region, describe, find_region
+from decost.learn.threads import one_thread
+from decost.methods.clock import SLICE, Clock
+from decost.methods.greedy import first_plan
+from decost.methods.options import ImprovingOptions, Method, Stays
+from decost.result import Result
+from decost.solution import Solution, make_solution
+from decost.stays import best_solution
+
+DECAY = 0.9
+"""Part of the pheromone that is left after an iteration."""
+
+LEAST_PHEROMONE = 1e-9
+"""Part of the first pheromone that is left for good, so that no trail is lost."""
+
+FIRST_WORK = 200_000
+"""Trails to look at before the pace of the ants is known."""
+
+
+class AntsOptions(ImprovingOptions):
+    """Options of `gfacs`."""
+
+    stays: Stays = Field(
+        default="optimal", description="optimal (stage two), or greedy: as long as possible"
+    )
+    weights: str = Field(
+        default="", description="a model's name or a file; by default the one for the stays"
+    )
+    ants: int = Field(default=100, ge=1, le=10**6, description="ants of an iteration")
+    iterations: int = Field(default=10, ge=1, le=10**9, description="iterations")
+
+
+class Walks(NamedTuple):
+    """What some ants did: trails and their number of each ant, and what its plan earns."""
+
+    path: IntArray
+    steps: IntArray
+    profit: FloatArray
+
+
+class Colony:
+    """Ants in a region, and the pheromone that they leave there.
+
+    Parameters
+    ----------
+    instance, region
+        The problem, and the trails that are left of it.
+    heat
+        What the network thinks of every trail.
+    greedy
+        Whether ants stay as long as possible at a stop, or as short: stage two comes later.
+    random
+        A generator of one's own.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        region: Region,
+        heat: FloatArray,
+        *,
+        greedy: bool,
+        random: np.random.Generator,
+    ) -> None:
+        self._instance = instance
+        self._region = region
+        self._heat = heat
+        self._greedy = greedy
+        self._random = random
+        self.pheromone = np.ones(len(heat))
+
+    def send(self, ants: int) -> Walks:
+        """Let ants build plans, by heat and pheromone."""
+        longest = len(self._region.trails.stop) - 1 + self._instance.vehicles
+        walks = Walks(
+            np.zeros((ants, longest), dtype=np.int64),
+            np.empty(ants, dtype=np.int64),
+            np.empty(ants),
+        )
+        send_ants(
+            self._instance.arrays,
+            self._region.trails,
+            self.pheromone * self._heat,
+            self._instance.vehicles,
+            self._greedy,
+            self._random.random((ants, longest)),
+            *walks,
+        )
+        return walks
+
+    def learn(self, walks: Walks) -> None:
+        """Let pheromone evaporate, and ants leave some in proportion to what they earned."""
+        share = walks.profit / (self._region.profit or 1.0)
+        lay_pheromone(self.pheromone, DECAY, LEAST_PHEROMONE, walks.path, walks.steps, share)
+
+    def routes(self, walks: Walks, ant: int) -> list[list[int]]:
+        """Read the routes of an ant's plan off its path."""
+        trails: Trails = self._region.trails
+        routes: list[list[int]] = [[]]
+        for node in trails.target[walks.path[ant, : walks.steps[ant]]]:
+            if node == 0:
+                routes.append([])
+            else:
+                routes[-1].append(int(trails.stop[node]))
+        return [route for route in routes if route]
+
+
+class _Best:
+    """The best routes so far; they survive an interruption."""
+
+    def __init__(self, start: Solution | None) -> None:
+        self.start = start
+        self.routes: list[list[int]] | None = None
+        self.profit = -np.inf if start is None else start.profit
+        self.iterations = 0
+
+
+def gfacs(instance: Instance, options: AntsOptions) -> Result:
+    """Let ants build plans, guided by a heatmap and by the pheromone of those before them.
+
+    If time is over before the first ant is home, the plan is the greedy one.
+    """
+    clock = Clock(options.time_limit, options.progress)
+    greedy = options.stays == "greedy"
+    network = _load(options.weights or ("gfacs-greedy" if greedy else "gfacs"))
+    best = _Best(options.start)
+    with suppress(KeyboardInterrupt, TimeoutError):
+        _search(instance, network, options, clock, best)
+    details = {"iterations": best.iterations}
+    return Result(instance, _solution(instance, best, greedy), "feasible", details=details)
+
+
+def _search(
+    instance: Instance,
+    network: HeatmapNetwork,
+    options: AntsOptions,
+    clock: Clock,
+    best: _Best,
+) -> None:
+    """Send ants in parts that take a slice of time each; a TimeoutError says that it is over."""
+    deadline = time.perf_counter() + clock.left
+    region = find_region(instance, deadline)
+    if len(region.trails.stop) == 1:  # there is only the depot
+        best.routes = []
+        return
+    colony = Colony(
+        instance,
+        region,
+        heat_of(network, instance, region, deadline),
+        greedy=options.stays == "greedy",
+        random=np.random.default_rng(options.seed),
+    )
+    part = 1 + FIRST_WORK // len(region.trails.target)
+    for _ in range(options.iterations):
+        walks = []
+        left = options.ants
+        while left > 0:
+            begin = time.perf_counter()
+            some = colony.send(min(part, left))
+            walks.append(some)
+            _note(colony, some, clock, best)
+            if clock.left <= 0:
+                raise TimeoutError
+            left -= len(some.path)
+            pace = (time.perf_counter() - begin) / len(some.path)
+            part = max(1, int(SLICE / max(pace, 1e-9)))
+        colony.learn(Walks(*map(np.concatenate, zip(*walks, strict=True))))
+        best.iterations += 1
+
+
+def heat_of(
+    network: HeatmapNetwork, instance: Instance, region: Region, deadline: float = np.inf
+) -> FloatArray:
+    """Give the heat of every trail; a TimeoutError says that the deadline is over."""
+    with one_thread(), torch.inference_mode():
+        heat, _ = network(describe(instance, region), deadline)
+        return np.asarray(heat.double().exp().numpy())
+
+
+def _note(colony: Colony, walks: Walks, clock: Clock, best: _Best) -> None:
+    ant = int(walks.profit.argmax())
+    if walks.profit[ant] > best.profit:
+        best.profit = float(walks.profit[ant])
+        best.routes = colony.routes(walks, ant)
+        clock.report(best.profit)
+
+
+def _solution(instance: Instance, best: _Best, greedy: bool) -> Solution:
+    if best.routes is None:
+        return first_plan(instance, None) if best.start is None else best.start
+    if not greedy:
+        return best_solution(instance, best.routes)
+    stays = [np.empty(len(route)) for route in best.routes]
+    for route, some in zip(best.routes, stays, strict=True):
+        longest_stays(instance.arrays, np.array(route, dtype=np.int64), some)
+    return make_solution(instance, best.routes, stays)
+
+
+def _load(weights: str) -> HeatmapNetwork:
+    """Load weights by file or name; again if the file has changed."""
+    path = find_weights(weights)
+    return _loaded(str(path.resolve()), path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: str, changed: int) -> HeatmapNetwork:
+    return load_heatmap(path)[0]
+
+
+def warm_up() -> None:
+    """Compile or load the kernels."""
+    instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
+    for stays in ("optimal", "greedy"):
+        gfacs(instance, AntsOptions(stays=stays, ants=2, iterations=1))
+
+
+METHOD = Method(
+    name="gfacs",
+    description="GFACS (Kim et al. 2024): an ant colony guided by a trained heatmap.",
+    function=gfacs,
+    options=AntsOptions,
+    warm_up=warm_up,
+)
