@@ -23,6 +23,18 @@ def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(
+    params=[
+        method.name
+        for method in decost.list_methods()
+        if issubclass(method.options, decost.ImprovingOptions)
+    ]
+)
+def improving(request: pytest.FixtureRequest) -> str:
+    """Every method that goes on improving its plan, by its name."""
+    return str(request.param)
+
+
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test register methods of its own, and forget them after it."""

@@ -15,14 +15,7 @@ import decost
 from decost import Instance, Method, MethodError, Options, Result, check, generate, profit_of
 from decost.solver import DEFAULT_METHOD, solve_each
 from odd_instances import brute_force
-
-
-def quick(method: str) -> dict[str, Any]:
-    """Give options with which no method holds up the tests, and all end at the same point."""
-    options: dict[str, Any] = {"time_limit": 10.0}
-    if "iterations" in decost.get_method(method).options.model_fields:
-        options["iterations"] = 10
-    return options
+from quick_options import quick
 
 
 def plans_teams(method: str) -> bool:

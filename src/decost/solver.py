@@ -78,10 +78,16 @@ def prepare(name: str) -> Method:
     `solve` does this by itself; call it to choose the moment. The first time after an
     installation takes some 20 seconds, later less than one.
     """
+    from decost.methods.greedy import warm_up as warm_up_greedy
+    from decost.methods.options import ImprovingOptions
+
     method = get_method(name)
     with _PREPARING:
-        if name not in _PREPARED and method.warm_up is not None:
-            method.warm_up()
+        if name not in _PREPARED:
+            if issubclass(method.options, ImprovingOptions):
+                warm_up_greedy()
+            if method.warm_up is not None:
+                method.warm_up()
         _PREPARED.add(name)
     return method
 

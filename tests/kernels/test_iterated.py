@@ -221,6 +221,26 @@ def test_times_of_a_route(case: Case) -> None:
     case.require_sound()
 
 
+@pytest.mark.parametrize(
+    ("changes", "late"),
+    [
+        ({}, False),
+        ({"close": [0, 9, 4, 9]}, False),
+        ({"close": [0, 9, 3.9, 9]}, True),
+        ({"leave_by": [0, 9, 5, 9]}, False),
+        ({"leave_by": [0, 9, 4.9, 9]}, True),
+        ({"open": [0, 3, 0, 0]}, True),
+        ({"budget": 7.9}, True),
+    ],
+)
+def test_each_deadline(changes: dict[str, object], late: bool) -> None:
+    """Stop 1 is served from 1 to 2, stop 2 from 4 to 5, and home is reached at 8."""
+    travel = [[0, 1, 9, 9], [9, 0, 2, 9], [3, 9, 0, 9], [9, 9, 9, 0]]
+    given: dict[str, object] = {"budget": 8, "travel": travel, "close": [0, 9, 9, 9]}
+    instance = Instance(**(given | changes))  # type: ignore[arg-type]
+    assert in_time(instance.arrays, np.ones(4), np.array([1, 2]), 2) != late
+
+
 @given(cases(), st.randoms(use_true_random=False))
 def test_deadlines(case: Case, random: Random) -> None:
     """A route in any other order is in time if no deadline is missed on it."""

@@ -176,7 +176,7 @@ def warm_up() -> None:
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     exact(instance, ExactOptions())
     core = reduce_instance(instance.arrays, True)
-    _search(core, Known([], 0.0, np.inf), Clock(60.0), 2**30)
+    _search(core, Known([], 0.0, np.inf, labels=1), Clock(60.0), 2**30)
 
 
 def _search(core: Core, known: Known, clock: Clock, memory: float) -> None:

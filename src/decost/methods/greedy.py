@@ -10,7 +10,7 @@ from decost.kernels.construct import profit_ratio_route
 from decost.methods.options import Method, Options, Stays
 from decost.result import Result
 from decost.solution import Solution, make_solution
-from decost.stays import best_solution
+from decost.stays import best_solution, optimal_stays
 
 
 class GreedyOptions(Options):
@@ -52,9 +52,16 @@ def _routes(instance: Instance) -> tuple[list[list[int]], list[FloatArray]]:
     return routes, stays
 
 
+def warm_up() -> None:
+    """Compile or load the kernels, also those of plans to start from."""
+    instance = Instance(budget=9, xy=np.eye(2), rate=[0, 2], max_stay=[0, 2])
+    optimal_stays(instance, [first_plan(instance, None).routes[0].stops])
+
+
 METHOD = Method(
     name="greedy",
     description="Greedy-PRS: most profit per unit of time next, then optimal stays.",
     function=greedy,
     options=GreedyOptions,
+    warm_up=warm_up,
 )

@@ -20,6 +20,7 @@ from decost.methods.clock import Clock
 from decost.methods.options import ImprovingOptions, Method, Stays
 from decost.result import Result
 from decost.solution import make_solution
+from decost.stays import best_solution
 
 MOST_ROUNDS = 2**62
 
@@ -92,7 +93,7 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
 def warm_up() -> None:
     """Compile or load the kernels."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
-    ils(instance, IlsOptions(iterations=1))
+    ils(instance, IlsOptions(iterations=1, start=best_solution(instance, [[1]])))
 
 
 METHOD = Method(
