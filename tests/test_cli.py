@@ -15,6 +15,7 @@ import pytest
 
 import decost
 from decost import ImprovingOptions, Instance, Method, Options, Result, cli
+from quick_options import quick
 
 KEYS = ["method", "status", "profit", "bound", "runtime", "seed", "routes"]
 """Keys of a result, in the order of the contract."""
@@ -70,6 +71,14 @@ def run(*words: object, **options: Any) -> Ended:
     process = start(*words, **options)
     out, err = process.communicate(timeout=120)
     return Ended(process.returncode, out, err)
+
+
+def chosen(method: str) -> list[object]:
+    """Choose a method, with options with which it does not hold up the tests."""
+    words: list[object] = ["--method", method]
+    for name, value in quick(method).items():
+        words += [f"--{name.replace('_', '-')}", value]
+    return words
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -132,7 +141,7 @@ def test_solve_prints_the_plan(trip: Path) -> None:
 
 def test_json_and_nothing_else(method: str, call: Call, trip: Path) -> None:
     """With --json, stdout is one JSON object with the keys of the contract."""
-    code, out, err = call("solve", trip, "--method", method, "--json", "--seed", 7)
+    code, out, err = call("solve", trip, *chosen(method), "--json", "--seed", 7)
     assert (code, err) == (0, "")
     assert out.count("\n") == 1
     answer = json.loads(out)
@@ -141,7 +150,7 @@ def test_json_and_nothing_else(method: str, call: Call, trip: Path) -> None:
     assert answer["status"] in ("optimal", "feasible")
     assert all(list(visit) == ["stop", "start", "stay", "profit"] for visit in answer["routes"][0])
     assert answer["profit"] == pytest.approx(sum(v["profit"] for v in answer["routes"][0]))
-    library = decost.solve(decost.read(trip), method, seed=7).to_dict()
+    library = decost.solve(decost.read(trip), method, seed=7, **quick(method)).to_dict()
     assert answer | {"runtime": 0} == library | {"runtime": 0}
 
 
@@ -154,7 +163,7 @@ def test_default_method(call: Call, trip: Path) -> None:
 def test_out_can_be_checked(method: str, call: Call, trip: Path) -> None:
     """What is written is the plan that is printed, and `check` accepts it."""
     plan = trip.with_name("plan of today.json")
-    code, out, _ = call("solve", trip, "--method", method, "--json", "--out", plan)
+    code, out, _ = call("solve", trip, *chosen(method), "--json", "--out", plan)
     assert code == 0
     written = json.loads(plan.read_text())
     assert {key: written[key] for key in KEYS} == json.loads(out)
@@ -244,14 +253,14 @@ def test_solomon(call: Call, tmp_path: Path) -> None:
 def test_set(method: str, call: Call, many: Path, tmp_path: Path) -> None:
     """A set gives a summary, and one line of JSON an instance with its index in --out."""
     plans = tmp_path / "plans.jsonl"
-    code, out, err = call("solve", many, "--method", method, "--out", plans, "--seed", 2)
+    code, out, err = call("solve", many, *chosen(method), "--out", plans, "--seed", 2)
     assert (code, err) == (0, "")
     rows = [line.split() for line in out.splitlines() if line.strip()]
     assert rows[0][0] == "instances"
     assert rows[-1] == ["wrote", str(plans)]
     answers = [json.loads(line) for line in plans.read_text().splitlines()]
     assert [list(answer) for answer in answers] == [["index", *KEYS]] * 5
-    library = decost.solve_many(decost.read_set(many), method, seed=2)
+    library = decost.solve_many(decost.read_set(many), method, seed=2, **quick(method))
     mean = sum(mine.profit for mine in library) / 5
     optimal = sum(mine.status == "optimal" for mine in library)
     assert rows[2][:3] == ["5", f"{mean:.6g}", str(optimal)]
@@ -673,11 +682,129 @@ def test_threads(call: Call, many: Path) -> None:
 
 def test_teams(method: str, call: Call, trip: Path) -> None:
     """A method for one vehicle says so."""
-    words = ("solve", trip, "--method", method, "--vehicles", 2)
+    words = ("solve", trip, *chosen(method), "--vehicles", 2)
     if decost.get_method(method).teams:
         assert call(*words).code == 0
     else:
         assert "vehicles = 2" in call.complaint(*words)
+
+
+# A plan to start from.
+
+
+@pytest.fixture
+def plan(call: Call, trip: Path) -> Path:
+    """Write the best plan for the instance with two stops, which earns 20."""
+    path = trip.with_name("best plan.json")
+    assert call("solve", trip, "--out", path).code == 0
+    return path
+
+
+def test_start(improving: str, call: Call, trip: Path, plan: Path) -> None:
+    """Every improving method takes a plan from a file, and gives back no worse one."""
+    words = ("--method", improving, "--time-limit", 0, "--start", plan, "--json")
+    code, out, err = call("solve", trip, *words)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["profit"] == pytest.approx(20)
+
+
+def test_start_is_read(call: Call, trip: Path, plan: Path, registry: None) -> None:
+    """The method gets the routes of the file, with the best stays instead of poor ones."""
+
+    def function(instance: Instance, options: ImprovingOptions) -> Result:
+        assert options.start is not None
+        return Result(instance, options.start, "feasible")
+
+    decost.register(Method("idle", "Gives the start back.", function, ImprovingOptions))
+    written = json.loads(plan.read_text())
+    order = [visit["stop"] for visit in written["routes"][0]]
+    for visit in written["routes"][0]:
+        if visit["stop"] == "mill":
+            visit["stay"], visit["profit"] = 0, 0
+    plan.write_text(json.dumps(written))
+    assert call("check", trip, plan).out == "feasible, profit 8\n"
+    answer = json.loads(call("solve", trip, "--method", "idle", "--start", plan, "--json").out)
+    assert [visit["stop"] for visit in answer["routes"][0]] == order
+    assert answer["profit"] == pytest.approx(20)
+
+
+def test_start_can_be_replaced(call: Call, trip: Path, plan: Path) -> None:
+    """The plan may be written to the file that it was read from."""
+    code, out, _ = call(
+        "solve", trip, "--method", "ils", "--time-limit", 0, "--start", plan, "--out", plan
+    )
+    assert code == 0
+    assert out.endswith(f"wrote {plan}\n")
+    assert json.loads(plan.read_text())["method"] == "ils"
+    assert call("check", trip, plan) == (0, "feasible, profit 20\n", "")
+
+
+def test_start_of_another_instance(improving: str, call: Call, trip: Path, plan: Path) -> None:
+    """A plan that names other stops, or is not feasible here, is refused with the reason."""
+    other = trip.with_name("other.json")
+    words = ("solve", other, "--method", improving, "--start", plan)
+    stops = document()["stops"]
+    other.write_text(json.dumps(document(stops=stops[:1])))
+    complaint = call.complaint(*words)
+    assert complaint.startswith(f"{plan}: ")
+    assert "quay" in complaint
+    other.write_text(json.dumps(document(budget=15)))
+    complaint = call.complaint(*words)
+    assert complaint == (
+        "option start: the plan is not feasible: route 1: back after the budget by 5 [budget]"
+    )
+
+
+def test_start_that_cannot_be_read(call: Call, trip: Path, plan: Path, tmp_path: Path) -> None:
+    """A missing file, a folder, an instance and plans of a set are no plan for an instance."""
+    missing = tmp_path / "missing.json"
+    assert call.complaint("solve", trip, "--start", missing) == (
+        f"{missing}: No such file or directory"
+    )
+    assert call.complaint("solve", trip, "--start", tmp_path) == f"{tmp_path}: Is a directory"
+    assert call.complaint("solve", trip, "--start", trip).startswith(f"{trip}: ")
+    plans = tmp_path / "plans.jsonl"
+    line = json.dumps({"index": 0} | json.loads(plan.read_text()))
+    plans.write_text(f"{line}\n{line}\n")
+    assert call.complaint("solve", trip, "--start", plans).startswith(f"{plans}: ")
+
+
+def test_start_in_a_set(call: Call, many: Path, plan: Path) -> None:
+    """A set is refused, however few instances it holds."""
+    one = many.with_name("one.npz")
+    decost.write(decost.read_set(many)[:1], one)
+    for path in (many, one):
+        complaint = call.complaint("solve", path, "--start", plan)
+        assert complaint == f"--start {plan}: {path} holds a set; a start is for one instance"
+
+
+def test_start_for_a_method_that_does_not_improve(
+    method: str, call: Call, trip: Path, plan: Path
+) -> None:
+    """It says so, and which methods do."""
+    improving = [
+        one.name for one in decost.list_methods() if issubclass(one.options, ImprovingOptions)
+    ]
+    if method in improving:
+        pytest.skip("improves its plan")
+    assert call.complaint("solve", trip, "--method", method, "--start", plan) == (
+        f"--start {plan}: {method} does not improve a plan; these do: {', '.join(improving)}"
+    )
+    assert call("methods").out.splitlines()[-1] == (
+        f"A plan to improve, --start PLAN, is taken by: {', '.join(improving)}."
+    )
+
+
+def test_start_and_unknown_method(call: Call, trip: Path, plan: Path) -> None:
+    """The wrong name is what is complained about."""
+    complaint = call.complaint("solve", trip, "--method", "gredy", "--start", plan)
+    assert complaint.startswith("method 'gredy': unknown")
+
+
+def test_progress_is_not_for_the_command_line(improving: str, call: Call, trip: Path) -> None:
+    """A listener is for Python alone."""
+    complaint = call.complaint("solve", trip, "--method", improving, "--progress", "x")
+    assert complaint == "--progress: unexpected"
 
 
 # Options of a method.
