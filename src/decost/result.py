@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from decost.instance import Instance
 from decost.solution import Solution
+
+if TYPE_CHECKING:
+    from decost.explanation import Explanation
 
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
@@ -31,6 +34,8 @@ class Result:
         Seconds.
     method, seed
         What made it.
+    found_by
+        Which part of the method found the plan, if it has several.
     details
         Figures of the method's own, such as the number of labels.
     """
@@ -42,6 +47,7 @@ class Result:
     runtime: float = 0.0
     method: str = ""
     seed: int = 0
+    found_by: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -55,6 +61,18 @@ class Result:
         if self.bound is None:
             return None
         return max(0.0, self.bound - self.profit) / self.bound if self.bound > 0 else 0.0
+
+    def explain(self, *, time_limit: float | None = None) -> Explanation:
+        """Find out why stops are left out, and what one more unit of budget is worth.
+
+        Parameters
+        ----------
+        time_limit
+            Seconds for all of it; a minute by default.
+        """
+        from decost.explanation import MOST, explain
+
+        return explain(self, time_limit=MOST if time_limit is None else time_limit)
 
     def __repr__(self) -> str:
         bound = "none" if self.bound is None else f"{self.bound:.6g}"

@@ -129,7 +129,7 @@ def test_best_insertion(case: tuple[Instance, Routes]) -> None:
             for r, route in enumerate(routes)
             for k in range(len(route) + 1)
         }
-        r, k, gain = best_insertion(instance.arrays, team, instance.full_profit, stop, 0.0, state)
+        r, k, gain, _ = best_insertion(instance.arrays, team, instance.full_profit, stop, 0.0, state)
         most = max(gains.values())
         if r < 0:
             assert most == -np.inf
@@ -143,7 +143,8 @@ def test_place_that_puts_off_least() -> None:
     """With a fixed reward all places gain the same; the one on the way is taken."""
     line = Instance(budget=20, xy=[[0, 0], [2, 0], [4, 0], [3, 0]], reward=[0, 1, 1, 1])
     team = make(line, [[1, 2]])
-    assert best_insertion(line.arrays, team, line.full_profit, 3, 0.0, random_state(0)) == (0, 1, 1)
+    *place, gain, cost = best_insertion(line.arrays, team, line.full_profit, 3, 0.0, random_state(0))
+    assert (place, gain, cost) == ([0, 1], 1, 0)
 
 
 def test_places_are_overlooked() -> None:

@@ -280,11 +280,12 @@ def best_insertion(
     stop: int,
     blink: float,
     state: RandomState,
-) -> tuple[int, int, float]:
-    """Find where a stop is best inserted: route, position, and gain; route -1 if nowhere.
+) -> tuple[int, int, float, float]:
+    """Find where a stop is best inserted: route, position, gain, and cost; route -1 if nowhere.
 
-    Of places with equal gain the one is taken that puts the next visit off least. A place is
-    overlooked with probability `blink`.
+    The cost is the time by which the next visit is put off, and a little for the detour. Of
+    places with equal gain the one with the least cost is taken. A place is overlooked with
+    probability `blink`.
     """
     travel, opens, slack = arrays.travel, arrays.open, arrays.slack
     min_stay, reward, leave_by = arrays.min_stay[stop], arrays.reward[stop], arrays.leave_by[stop]
@@ -350,7 +351,7 @@ def best_insertion(
             if gain > best_gain + near or (gain > best_gain - near and cost < best_cost):
                 best_r, best_k = r, k
                 best_gain, best_cost = gain, cost
-    return best_r, best_k, best_gain
+    return best_r, best_k, best_gain, best_cost
 
 
 @lean
@@ -540,7 +541,7 @@ def insert_all(
     for stop in useful:
         if team.where[stop] >= 0:
             continue
-        r, k, gain = best_insertion(arrays, team, full_profit, stop, 0.0, state)
+        r, k, gain, _ = best_insertion(arrays, team, full_profit, stop, 0.0, state)
         if r >= 0 and gain > EQUAL * full_profit[stop]:
             changed = 1
             if not insert_at(arrays, team, r, k, stop):

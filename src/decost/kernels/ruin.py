@@ -224,12 +224,16 @@ def recreate(
     """Insert stops, in an order that is drawn, where each gains most; false without room."""
     way = int(draw(state) * 4)
     count = 0
+    tiny = 1e-4 * arrays.budget
     for stop in hints.useful:
         if team.where[stop] >= 0:
             continue
         noise = draw(state)
         if way == 0:
-            key[count] = noise
+            r, _, gain, cost = best_insertion(arrays, team, hints.full_profit, stop, 0.0, state)
+            if r < 0:
+                continue
+            key[count] = -gain / max(cost, tiny) * (1.0 + 0.5 * noise)
         elif way == 1:
             key[count] = -hints.full_profit[stop] * (1.0 + 0.2 * noise)
         elif way == 2:
@@ -241,7 +245,7 @@ def recreate(
     sort(key, absent, count)
     for number in range(count):
         stop = absent[number]
-        r, k, gain = best_insertion(arrays, team, hints.full_profit, stop, BLINK, state)
+        r, k, gain, _ = best_insertion(arrays, team, hints.full_profit, stop, BLINK, state)
         if r >= 0 and gain > 0.0:
             touched[r] = 1
             if not insert_at(arrays, team, r, k, stop):

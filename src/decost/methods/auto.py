@@ -1,17 +1,31 @@
-"""The default: whatever is best for the instance."""
+"""The default: a search for the best plan, and beside it a proof."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
 from pydantic import Field
 
 from decost.instance import Instance
-from decost.methods.exact import ExactOptions, exact, warm_up
+from decost.methods import exact
+from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import Method
+from decost.methods.search import MOST_ROUNDS, Searches
 from decost.result import Result
 
+FIRST = 0.2
+"""Share of the time after which a proof starts anew from the best plan of the search."""
 
-class AutoOptions(ExactOptions):
+MOST_FIRST = 2.0
+"""Most seconds of that."""
+
+
+class AutoOptions(exact.ExactOptions):
     """Options of `auto`: those of `exact`, with a time limit."""
 
     time_limit: float | None = Field(
@@ -23,16 +37,81 @@ class AutoOptions(ExactOptions):
 
 
 def auto(instance: Instance, options: AutoOptions) -> Result:
-    """Prove the best plan for one vehicle, or get as near as time allows; teams go greedily."""
-    if instance.vehicles == 1:
-        return exact(instance, options)
-    return Result(instance, first_plan(instance, options.start), "feasible")
+    """Prove the best plan, or get as near to it as time allows.
+
+    Most problems for one vehicle are proven at once. Else a search looks for a good plan in a
+    thread of its own, and beside it `exact`, or `columns` for teams, looks for a proof: first
+    for a short time, and then anew from the best plan that is known by then.
+    """
+    known = _first_answer(instance, options)
+    if known.status == "optimal" or options.time_limit == 0:
+        return known
+    name = "exact" if instance.vehicles == 1 else "columns"
+    prove = _prepared(name)
+    clock = Clock(options.time_limit, options.progress)
+    searches = Searches(instance, known.solution, options.seed, 1)
+    for share in (FIRST, 1.0):
+        limit = max(0.0, clock.left)
+        if share < 1:
+            limit = min(MOST_FIRST, share * limit)
+        changes = {"start": known.solution, "time_limit": limit}
+        with _going_on(searches):
+            proof = prove(instance, options.model_copy(update=changes))
+        known = _joined(known, replace(searches.result(), found_by="search"))
+        known = _joined(known, replace(proof, found_by=name))
+        if known.status == "optimal":
+            break
+    return known
+
+
+def _first_answer(instance: Instance, options: AutoOptions) -> Result:
+    """Give the first plan and, for one vehicle, try if it is easy to prove the best."""
+    plan = first_plan(instance, options.start)
+    known = Result(instance, plan, "feasible", found_by="start" if options.start else "greedy")
+    if instance.vehicles > 1:
+        return known
+    at_once = exact.exact(instance, options.model_copy(update={"time_limit": 0.0}))
+    return _joined(known, replace(at_once, found_by="exact"))
+
+
+def _prepared(name: str) -> Callable[[Instance, AutoOptions], Result]:
+    """Get the method that proves, after all that it and the search need is compiled."""
+    from decost.solver import prepare
+
+    prepare("search")
+    return prepare(name).function
+
+
+def _joined(one: Result, other: Result) -> Result:
+    """Take the better plan of two results, and all that they have proven."""
+    best = other if other.profit > one.profit else one
+    bounds = [result.bound for result in (one, other) if result.bound is not None]
+    proven = "optimal" in (one.status, other.status)
+    return replace(
+        best,
+        bound=max(best.profit, min(bounds)) if bounds else None,
+        status="optimal" if proven else "feasible",
+        details={**one.details, **other.details},
+    )
+
+
+@contextmanager
+def _going_on(searches: Searches) -> Iterator[None]:
+    """Let searches go on in another thread meanwhile."""
+    halt = np.zeros(1, dtype=np.uint8)
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(searches.run, MOST_ROUNDS, halt)
+        try:
+            yield
+        finally:
+            halt[0] = 1
+            future.result()
 
 
 METHOD = Method(
     name="auto",
-    description="The default: exact for one vehicle (in 10 s, unless told), greedy for teams.",
+    description="The default: a search, and beside it exact or, for teams, columns (10 s).",
     function=auto,
     options=AutoOptions,
-    warm_up=warm_up,
+    warm_up=exact.warm_up,
 )

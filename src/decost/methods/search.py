@@ -68,27 +68,43 @@ def search(instance: Instance, options: SearchOptions) -> Result:
     improved by all local moves.
     """
     clock = Clock(options.time_limit, options.progress)
-    useful = useful_stops(instance.arrays, instance.matrix is None).stop
-    hints = make_hints(instance.arrays, useful, instance.full_profit)
-    start = _first_plan(instance, options)
-    searches = [_Search(instance, hints, start, options.seed + k) for k in range(options.threads)]
+    searches = Searches(instance, _first_plan(instance, options), options.seed, options.threads)
     rounds = MOST_ROUNDS if options.iterations is None else options.iterations
+    clock.run(lambda halt: searches.run(rounds, halt), lambda: searches.profit)
+    return searches.result()
 
-    def run(halt: Halt) -> None:
-        with ThreadPoolExecutor(options.threads) as pool:
-            list(pool.map(lambda one: one.run(rounds, halt), searches))
 
-    clock.run(run, lambda: max([start.profit, *(one.profit for one in searches)]))
-    best = max(searches, key=lambda one: one.profit)
-    solution = best_solution(instance, best.routes())
-    if start.profit > solution.profit:
-        solution = start
-    figures = best.memory.figures
-    details = {
-        "rounds": sum(float(one.memory.figures[ROUNDS]) for one in searches),
-        "found_in_round": float(figures[FOUND]),
-    }
-    return Result(instance, solution, "feasible", details=details)
+class Searches:
+    """Searches from one plan, each with a seed of its own, side by side."""
+
+    def __init__(self, instance: Instance, start: Solution, seed: int, threads: int) -> None:
+        self._instance = instance
+        self._start = start
+        useful = useful_stops(instance.arrays, instance.matrix is None).stop
+        hints = make_hints(instance.arrays, useful, instance.full_profit)
+        self._searches = [_Search(instance, hints, start, seed + k) for k in range(threads)]
+
+    @property
+    def profit(self) -> float:
+        """Best profit so far."""
+        return max([self._start.profit, *(one.profit for one in self._searches)])
+
+    def run(self, rounds: int, halt: Halt) -> None:
+        """Search for some rounds, or until halted."""
+        with ThreadPoolExecutor(len(self._searches)) as pool:
+            list(pool.map(lambda one: one.run(rounds, halt), self._searches))
+
+    def result(self) -> Result:
+        """Give the best plan; not while a search runs."""
+        best = max(self._searches, key=lambda one: one.profit)
+        solution = best_solution(self._instance, best.routes())
+        if self._start.profit > solution.profit:
+            solution = self._start
+        details = {
+            "rounds": sum(float(one.memory.figures[ROUNDS]) for one in self._searches),
+            "found_in_round": float(best.memory.figures[FOUND]),
+        }
+        return Result(self._instance, solution, "feasible", details=details)
 
 
 class _Search:

@@ -1,0 +1,110 @@
+"""Tests of explanations, against brute force."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import decost
+from decost import Instance, generate, optimal_stays
+from odd_instances import all_routes, brute_force
+
+
+def best_with(instance: Instance, stop: int) -> float:
+    """Most profit of any plan for one vehicle that visits a stop."""
+    routes = [route for route in all_routes(instance) if stop in route]
+    return float(optimal_stays(instance, routes).profit.max())
+
+
+@pytest.mark.parametrize("family", ["paper", "mixed"])
+def test_costs_equal_brute_force(family: str) -> None:
+    """A stop costs what the best of all plans with it earns less than the best of all."""
+    seen = 0
+    for instance in generate(family, nodes=7, window=200, budget=3, count=6, seed=4):
+        result = decost.solve(instance)
+        answer = result.explain()
+        visited = {visit.stop for visit in result.solution.visits}
+        assert [one.stop for one in answer.left_out] == sorted(
+            set(range(1, instance.nodes)) - visited
+        )
+        for one in answer.left_out:
+            best = best_with(instance, one.stop)
+            assert one.proven
+            if one.why == "costs":
+                assert one.cost == pytest.approx(result.profit - best, rel=1e-6, abs=1e-9)
+                seen += 1
+            elif one.why == "worthless":
+                assert instance.full_profit[one.stop] == 0
+            else:
+                assert best == -math.inf
+    assert seen > 5
+
+
+def test_value_of_time_equals_brute_force() -> None:
+    """One more unit of budget is worth the difference of two optima."""
+    for instance in generate("mixed", nodes=6, budget=3, count=5, seed=9):
+        answer = decost.solve(instance).explain()
+        longer = instance.replace(budget=instance.budget + 1)
+        gain = brute_force(longer) - brute_force(instance)
+        assert answer.unit_value == pytest.approx(gain, rel=1e-6, abs=1e-9)
+        assert answer.unit_proven
+
+
+def test_reasons_by_hand() -> None:
+    """Each reason in a line of stops, and in words."""
+    instance = Instance(
+        budget=10,
+        xy=[[0, 0], [2, 0], [11, 0], [4, 0], [6, 0], [-1, 0], [-2, 0]],
+        close=[0, 9, 99, 3, 99, 9, 9],
+        reward=[0, 5, 5, 5, 5, 0, 1],
+        ids=["near", "far", "early", "late", "poor", "other side"],
+    )
+    result = decost.solve(instance)
+    answer = result.explain()
+    why = {instance.label(one.stop): one.why for one in answer.left_out}
+    assert result.profit == 6
+    assert why == {
+        "far": "unreachable",
+        "early": "closed",
+        "late": "no way home",
+        "poor": "worthless",
+    }
+    assert str(answer).splitlines() == [
+        "far: too far away",
+        "early: closes before anybody can be there",
+        "late: nobody who has served it is back in time",
+        "poor: earns nothing",
+        "one more unit of budget: +0 profit",
+    ]
+
+
+def test_ways_round() -> None:
+    """With a matrix the direct way may not be the shortest; the plan with the stop says it."""
+    travel = np.array([[0, 1, 9.0], [1, 0, 1], [1, 1, 0]])
+    instance = Instance(budget=4, travel=travel, close=[0, 9, 3], reward=[0, 0, 1])
+    result = decost.solve(instance.replace(reward=[0, 3, 1], min_stay=[0, 2, 0]))
+    (one,) = result.explain().left_out
+    assert (one.stop, one.why) == (2, "no way home")
+    assert decost.solve(instance).profit == 1
+
+
+def test_equal_plans() -> None:
+    """A stop that another plan visits for the same profit costs nothing, and it says so."""
+    twins = Instance(budget=2, xy=[[0, 0], [1, 0], [-1, 0]], reward=[0, 1, 1])
+    answer = decost.solve(twins).explain()
+    (one,) = answer.left_out
+    assert one.cost == 0
+    assert "another plan with it earns as much" in str(answer)
+
+
+def test_no_time() -> None:
+    """Without time for proofs, what is said is said to be unproven."""
+    (instance,) = generate("mixed", nodes=120, seed=1)
+    result = decost.solve(instance, time_limit=0.1)
+    answer = result.explain(time_limit=0.0)
+    assert not answer.unit_proven
+    unsure = [one for one in answer.left_out if not one.proven]
+    assert unsure
+    assert "as far as is known" in str(answer)
