@@ -566,9 +566,10 @@ def _summary(result: Result) -> str:
     bound = ""
     if result.status != "optimal" and result.bound is not None:
         bound = f", at most {result.bound:.6g} is possible (gap {100 * (result.gap or 0):.2f}%)"
+    found_by = f" ({result.found_by})" if result.found_by else ""
     return (
         f"profit {result.profit:.6g}, {result.status}{bound}; "
-        f"{result.method}, {result.runtime:.3f} s"
+        f"{result.method}{found_by}, {result.runtime:.3f} s"
     )
 
 
