@@ -87,3 +87,22 @@ def brute_force(instance: Instance) -> float:
                 more[mine | yours] = max(more.get(mine | yours, 0.0), first + second)
         team = more
     return max(team.values())
+
+
+def brute_force_team(instance: Instance) -> float:
+    """Most profit of any plan for a team: all ways to share out the stops, by sets of them."""
+    sets = 1 << instance.stops
+    alone = np.full(sets, -np.inf)
+    routes = all_routes(instance)
+    for route, profit in zip(routes, optimal_stays(instance, routes).profit, strict=True):
+        members = sum(1 << (stop - 1) for stop in route)
+        alone[members] = max(alone[members], profit)
+    best = alone.copy()
+    for _ in range(instance.vehicles - 1):
+        before = best.copy()
+        for members in range(sets):
+            part = members
+            while part:
+                best[members] = max(best[members], alone[part] + before[members ^ part])
+                part = (part - 1) & members
+    return float(best.max())

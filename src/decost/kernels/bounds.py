@@ -299,15 +299,18 @@ def count_visits(core: Core, grid: Grid, bounds: Bounds, visits: IntArray) -> in
 
 @jit
 def improve_penalties(
-    core: Core, grid: Grid, penalty: FloatArray, state: FloatArray, target: float
+    core: Core, grid: Grid, penalty: FloatArray, state: FloatArray, target: float, vehicles: int
 ) -> Bounds:
     """Compute the bounds for the penalties, and move these by a subgradient step.
 
     `state` holds the step size, the best bound so far and the rounds since it improved; start
-    with 1, infinity and 0. `target` is the profit of a plan, towards which the bound moves.
+    with 1, infinity and 0. `target` is the profit of a plan, towards which the bound moves. With
+    several vehicles, that is the bound on the profit of all: every one of them pays penalties,
+    which are given back once.
     """
     bounds = make_bounds(core, grid, penalty.copy())
-    root = bounds.root[0]
+    paid = penalty.sum()
+    root = vehicles * (bounds.root[0] - paid) + paid
     if root < state[1] - 1e-9 * abs(root):
         state[1] = root
         state[2] = 0.0
@@ -320,12 +323,12 @@ def improve_penalties(
     count_visits(core, grid, bounds, visits)
     norm = 0.0
     for i in range(len(visits)):
-        if visits[i] > 1 or (visits[i] == 0 and penalty[i] > 0.0):
-            norm += (visits[i] - 1.0) ** 2
+        if vehicles * visits[i] > 1 or (visits[i] == 0 and penalty[i] > 0.0):
+            norm += (vehicles * visits[i] - 1.0) ** 2
     if norm == 0.0:  # the relaxed route is a true one: no penalty can help
         state[0] = 0.0
     else:
         size = state[0] * max(root - target, 1e-3 * root) / norm
         for i in range(len(visits)):
-            penalty[i] = max(0.0, penalty[i] + size * (visits[i] - 1.0))
+            penalty[i] = max(0.0, penalty[i] + size * (vehicles * visits[i] - 1.0))
     return bounds

@@ -51,9 +51,16 @@ def priced(core: Core, price: FloatArray, arcs: BoolArray, forbidden: BoolArray)
     return with_arcs(core, arcs)._replace(reward=core.reward - price, worth=worth, price=price)
 
 
-def without_worthless(core: Core, arcs: BoolArray) -> Core:
-    """Drop the arcs to stops of no worth, which some best route does not visit."""
-    return with_arcs(core, arcs & (core.worth > 0.0))
+def promising_arcs(core: Core, arcs: BoolArray, most: int) -> BoolArray:
+    """Keep at each place the arcs to the stops that can earn most for the time they take."""
+    if most >= len(core.stop):
+        return arcs
+    leave = np.append(core.late + core.min_stay, 0.0)
+    time = np.maximum(core.travel, core.early - leave[:, None]) + core.min_stay
+    profit = np.maximum(0.0, core.full_profit - core.price)
+    rank = np.where(arcs, profit / np.maximum(time, core.slack), -1.0)
+    least = -np.partition(-rank, most - 1, axis=1)[:, most - 1 : most]
+    return arcs & (rank >= least)
 
 
 @jit

@@ -13,12 +13,28 @@ import highspy
 import numpy as np
 
 from decost.instance import BoolArray, FloatArray, Instance, IntArray
-from decost.kernels.bounds import no_bounds
+from decost.kernels.bounds import improve_penalties, make_grid, no_bounds
 from decost.kernels.labels import EVERY, GUESS, LABELS, PROVE, Store, route_of
-from decost.kernels.pricing import disjoint_families, priced, team_core, without_worthless
+from decost.kernels.pricing import (
+    disjoint_families,
+    priced,
+    promising_arcs,
+    team_core,
+    with_arcs,
+)
 from decost.kernels.reduction import Core
 from decost.methods.clock import Clock
-from decost.methods.exact import ExactOptions, Known, Labels, grain_of, rounded
+from decost.methods.exact import (
+    FIRST_PATIENCE,
+    LAST_STEP,
+    ExactOptions,
+    Known,
+    Labels,
+    grain_of,
+    grid_seconds,
+    grid_steps,
+    rounded,
+)
 from decost.methods.greedy import first_plan
 from decost.methods.interruptible import run_interruptibly
 from decost.methods.options import Method
@@ -31,33 +47,54 @@ ACCURACY = 1e-9
 PROFIT_UNITS = 1000.0
 """Profit of all stops together in the programs, whatever it is in the instance."""
 
-FAMILIES, ROUTES = 10, 150
+FAMILIES, ROUTES = 40, 300
 """Most sets of routes without a common stop, and most routes, that one pricing adds."""
 
 RANKED = 5_000
 """How many of the best routes these are chosen from."""
 
-INERTIA = 0.7
-"""Share of the best prices so far in the prices that are tried next."""
+INERTIA, LEAST_INERTIA = 0.7, 0.1
+"""Share of the best prices so far in the prices that are tried next, and where it becomes 0."""
 
-GUESS_SECONDS, PROVE_SECONDS, LIST_SECONDS, COMBINE_SECONDS = 0.2, 0.3, 5.0, 2.0
-"""Most seconds to guess routes, for a proof of prices without bounds, to list all routes that can
-be part of a better plan, and to combine the routes found so far."""
+TRIES = ((10, GUESS), (6, PROVE), (20, GUESS), (8, PROVE), (40, GUESS), (10, PROVE))
+"""How routes are looked for before a proof: how many stops can follow each, and by which rule."""
+
+ASCENT_STEPS = 500
+"""Most steps of the grid for first prices."""
+
+GUESS_SECONDS, PROVE_SECONDS = 1.0, 0.3
+"""Most seconds to guess routes, and to find the best one without bounds."""
+
+PATIENCE = 0.05
+"""Seconds for the bounds of priced routes at first; the labels then get twice as much."""
+
+ASCENT_SECONDS, DIVE_SECONDS, COMBINE_SECONDS, LIST_SECONDS = 5.0, 3.0, 2.0, 5.0
+"""Most seconds to look for first prices, to dive for plans, to combine the routes found so far, and
+to list the routes of good plans and combine those."""
+
+COMBINED = 1_000
+"""Most routes that are combined without a proof."""
+
+DIVE_ROUNDS = 30
+"""Most times that routes are added to a mix on the way of a dive."""
+
+DETOURS = 4
+"""Most times that a dive does not take the route with the largest share."""
 
 SHARE = 1e-6
 """Least share of a route that counts."""
 
-DIVE_SECONDS, DETOURS = 3.0, 4
-"""Most seconds to dive for a plan, and most times that the largest share is not taken."""
-
-FIRST_LIST = 32
+FIRST_LIST = 8
 """Part of the gap that the first such list is for; the next is for twice as much."""
 
 LIST_MEMORY = 2**28
 """Most bytes of labels for such a list."""
 
-LIST_ROUTES = 20_000
+LIST_ROUTES = 10_000
 """Most routes in it."""
+
+COMBINE_TIME = 2e-4
+"""Seconds a route that a combination may run over its limit."""
 
 
 @dataclass
@@ -98,6 +135,29 @@ class _Mix(NamedTuple):
     vehicle: float
 
 
+@dataclass
+class _Pricing:
+    """Stops at a price, and what routes earn that way.
+
+    Wanted are routes that earn more than `floor`. `most` is what the best one found so far earns,
+    and `value` a bound on them all.
+    """
+
+    core: Core
+    arcs: BoolArray
+    floor: float
+    most: float = 0.0
+    value: float = math.inf
+    proven: bool = False
+
+    def __post_init__(self) -> None:
+        self.most = self.floor
+
+    def bound(self, vehicles: int) -> float:
+        """Bound on plans: every vehicle earns no more than the best, and stops pay their price."""
+        return float(self.core.price.sum()) + vehicles * self.value
+
+
 class _Proof(NamedTuple):
     """A bound on all plans of a branch: prices at which no route earns more than a value."""
 
@@ -136,7 +196,15 @@ def columns(instance: Instance, options: ExactOptions) -> Result:
 class _Search:
     """The search for a plan and its proof."""
 
-    def __init__(self, instance: Instance, plan: _Plan, clock: Clock, memory: float) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        plan: _Plan,
+        clock: Clock,
+        memory: float,
+        *,
+        small: bool = True,
+    ) -> None:
         self._instance = instance
         self._plan = plan
         self._clock = clock
@@ -146,7 +214,7 @@ class _Search:
         self._grain = grain_of(self._core)
         self._all = float(self._core.full_profit.sum())
         self._penalty = np.zeros(self._count)
-        self._small = True
+        self._small = small
         self._open: list[tuple[float, int, _Branch]] = []
         self._given_up = 0.0
         self._mixer = _Mixer(self._count, instance.vehicles, self._all)
@@ -195,59 +263,101 @@ class _Search:
         if not self._hopeful(branch.bound):
             return []
         if mix is None or proof is None:
-            if self._clock.left > 0:  # memory is full
-                self._given_up = max(self._given_up, branch.bound)
-                return []
-            return [branch]
-        self._combine_found(proof)
-        self._dive_deeper(branch)
-        if not self._hopeful(branch.bound) or self._solve_by_lists(branch, proof):
+            if self._clock.left <= 0:
+                return [branch]
+            self._given_up = max(self._given_up, branch.bound)  # memory is full
+            return []
+        self._find_plans(branch)
+        if not self._hopeful(branch.bound) or self._solve_by_lists(branch, proof, LIST_SECONDS):
             return []
         return self._split(branch, mix)
 
     def _converge(self, branch: _Branch) -> tuple[_Mix | None, _Proof | None]:
-        """Add routes until no other can improve the mix, lowering the bound of the branch."""
-        forbidden = self._reach & ~branch.arcs
-        vehicles = branch.vehicles
+        """Add routes until no other can improve the mix, lowering the bound of the branch.
+
+        Returns the mix and the best proof; no mix if there was no time or memory for the end.
+        """
         self._mixer.enter(branch)
         proof: _Proof | None = None
-        mix: _Mix | None = None
         inertia = INERTIA
+        tried = math.inf
+        patience = 4 * FIRST_PATIENCE
+        waiting = Clock(patience)
         while self._clock.left > 0:
             mix = self._mixer.solve(self._clock.left)
             if mix is None:
                 break
-            self._round(mix, vehicles, [])
+            self._round(mix, branch.vehicles, [])
+            if proof is None and waiting.left < 0:
+                # It takes long: better a plan and a bound now than only at the end.
+                self._ascend(branch, mix.price, patience / 4)
+                self._dive(branch, [], 0.0, 0, Clock(min(patience / 2, self._clock.left)))
+                self._mixer.enter(branch)
+                patience *= 2
+                waiting = Clock(patience)
             price = mix.price
             if proof is not None:
                 price = inertia * proof.price + (1 - inertia) * price
-            useful = without_worthless(
-                priced(self._core, price, branch.arcs, forbidden), branch.arcs
-            )
-            paid = float(price.sum())
-            # Some route of the mix earns this much at these prices, unless none earns anything.
-            floor = max(0.0, (mix.profit - paid) / vehicles)
-            if self._guess(useful, floor, mix):
+            pricing = self._pricing(branch, price, mix)
+            if self._guess(pricing, mix, TRIES):
                 inertia = INERTIA
                 continue
-            done, value, improving = self._prove(useful, floor, mix)
-            bound = paid + vehicles * value
+            if self._small:
+                improving = self._prove_small(pricing, mix)
+            if not self._small:
+                if proof is None:
+                    self._find_plans(branch)
+                    self._mixer.enter(branch)
+                    proof = self._ascend(branch, price, ASCENT_SECONDS)
+                    if proof is not None:
+                        continue
+                improving = self._prove(pricing, mix, branch)
+            bound = pricing.bound(branch.vehicles)
+            self._lower(branch, bound)
+            last = proof is None or inertia == 0
             if proof is None or bound < proof.bound:
-                proof = _Proof(bound, price, value)
-                branch.bound = min(branch.bound, bound)
-                self._tell()
-            if not self._hopeful(branch.bound):
-                break
+                proof = _Proof(bound, price, pricing.value)
+                if self._gap(proof) < tried / 2 and not self._small:
+                    tried = self._gap(proof)
+                    self._solve_by_lists(branch, proof, LIST_SECONDS / 5)
+                if not self._hopeful(branch.bound):
+                    break
             if improving:
                 inertia = INERTIA
-            elif inertia > 0 and price is not mix.price:
-                inertia = 0.0
+            elif last or not pricing.proven:
+                return mix if pricing.proven else None, proof
             else:
-                return mix, proof if done else None
+                inertia = inertia / 2 if inertia > LEAST_INERTIA else 0.0
         return None, proof
 
-    def _dive_deeper(self, branch: _Branch) -> None:
-        """Look for plans that differ more and more from what the shares suggest."""
+    def _lower(self, branch: _Branch, bound: float) -> None:
+        """Note a bound of a branch."""
+        branch.bound = float(min(branch.bound, bound))
+        self._tell()
+
+    def _ascend(self, branch: _Branch, price: FloatArray, seconds: float) -> _Proof | None:
+        """Improve prices as if routes could come back to a stop, which gives a bound quickly."""
+        core = with_arcs(self._core, branch.arcs)
+        steps = min(grid_steps(core), ASCENT_STEPS)
+        if grid_seconds(core, steps) > self._clock.left:
+            return None
+        clock = Clock(min(self._clock.left / 8, seconds))
+        grid = make_grid(core, steps)
+        price, state = price.copy(), np.array([1.0, np.inf, 0.0])
+        proof: _Proof | None = None
+        while proof is None or (clock.left > 0 and state[0] > LAST_STEP):
+            bounds = improve_penalties(core, grid, price, state, self._plan.profit, branch.vehicles)
+            paid = float(bounds.penalty.sum())
+            value = float(bounds.root[0]) - paid
+            bound = paid + branch.vehicles * value
+            if proof is None or bound < proof.bound:
+                proof = _Proof(bound, bounds.penalty, value)
+                self._lower(branch, bound)
+        return proof
+
+    def _find_plans(self, branch: _Branch) -> None:
+        """Combine the routes found so far; then dive, more and more off the largest shares."""
+        self._combine_found()
         clock = Clock(min(self._clock.left / 4, DIVE_SECONDS))
         for detours in range(DETOURS + 1):
             if self._hopeful(branch.bound) and clock.left > 0:
@@ -271,50 +381,67 @@ class _Search:
 
     def _mix_quickly(self, branch: _Branch, fixed: list[IntArray], clock: Clock) -> _Mix | None:
         """Add routes as long as some are found without a proof."""
-        forbidden = self._reach & ~branch.arcs
         self._mixer.enter(branch)
-        while clock.left > 0:
-            mix = self._mixer.solve(clock.left)
-            if mix is None:
-                break
+        mix = self._mixer.solve(clock.left)
+        for _ in range(DIVE_ROUNDS):
+            if mix is None or clock.left <= 0:
+                return None
             self._round(mix, branch.vehicles, fixed)
-            useful = without_worthless(
-                priced(self._core, mix.price, branch.arcs, forbidden), branch.arcs
-            )
-            if not self._guess(useful, mix.vehicle, mix):
-                return mix
-        return None
+            if not self._guess(self._pricing(branch, mix.price, mix), mix, TRIES[:2]):
+                break
+            mix = self._mixer.solve(clock.left)
+        return mix
 
-    def _guess(self, core: Core, floor: float, mix: _Mix) -> bool:
+    def _pricing(self, branch: _Branch, price: FloatArray, mix: _Mix) -> _Pricing:
+        """Charge the prices of a branch's stops."""
+        core = priced(self._core, price, branch.arcs, self._reach & ~branch.arcs)
+        # Some route of the mix earns this much at these prices, unless none earns anything.
+        floor = max(0.0, (mix.profit - float(price.sum())) / branch.vehicles)
+        return _Pricing(core, branch.arcs & (core.worth > 0.0), floor)
+
+    def _guess(self, pricing: _Pricing, mix: _Mix, tries: Sequence[tuple[int, int]]) -> bool:
         """Look for routes quickly; the answer is whether any improves the mix."""
-        known = Known([], floor, math.inf)
-        labels = Labels(core, known, self._memory)
-        labels.extend(no_bounds(), Clock(self._clock.left), GUESS_SECONDS, GUESS)
-        self._plan.labels += known.labels
-        return self._add(self._best_routes(labels.store, floor), mix)
+        for most, rule in tries:
+            arcs = promising_arcs(pricing.core, pricing.arcs, most)
+            known = Known([], pricing.floor, math.inf)
+            labels = Labels(with_arcs(pricing.core, arcs), known, self._memory)
+            labels.extend(no_bounds(), Clock(self._clock.left), GUESS_SECONDS, rule)
+            self._plan.labels += known.labels
+            pricing.most = max(pricing.most, known.profit)
+            if self._add(self._best_routes(labels.store, pricing.floor), mix):
+                return True
+            if most >= self._count or self._clock.left <= 0:
+                break
+        return False
 
-    def _prove(self, core: Core, floor: float, mix: _Mix) -> tuple[bool, float, bool]:
-        """Look for the best route, if it earns more than the floor.
+    def _prove_small(self, pricing: _Pricing, mix: _Mix) -> bool:
+        """Look for the best route without bounds, which takes long unless there are few labels.
 
-        Returns whether the search was complete, a bound on what any route earns, and whether
-        one was found that improves the mix.
+        The answer is whether any route improves the mix.
         """
-        clock = Clock(self._clock.left)
-        improving = False
-        known = Known([], floor, math.inf)
-        if self._small:
-            labels = Labels(core, known, self._memory)
-            labels.extend(no_bounds(), clock, PROVE_SECONDS, PROVE)
-            improving = self._add(self._best_routes(labels.store, floor), mix)
-            self._small = known.proven
-        if not known.proven:
-            labels = Labels(core, known, self._memory)
-            for _ in labels.prove(clock, self._penalty, PROVE):
-                if known.route:
-                    break
-            improving |= self._add(self._best_routes(labels.store, floor), mix)
+        known = Known([], pricing.most, math.inf)
+        labels = Labels(with_arcs(pricing.core, pricing.arcs), known, self._memory)
+        labels.extend(no_bounds(), Clock(self._clock.left), PROVE_SECONDS, PROVE)
         self._plan.labels += known.labels
-        return known.proven, known.profit if known.proven else known.bound, improving
+        self._small = pricing.proven = known.proven
+        if known.proven:
+            pricing.value = known.profit
+        return self._add(self._best_routes(labels.store, pricing.floor), mix)
+
+    def _prove(self, pricing: _Pricing, mix: _Mix, branch: _Branch) -> bool:
+        """Look for the best route, until one is found that improves the mix or there is none."""
+        known = Known([], pricing.most, math.inf)
+        labels = Labels(with_arcs(pricing.core, pricing.arcs), known, self._memory)
+        improving = False
+        for _ in labels.prove(Clock(self._clock.left), self._penalty, PROVE, PATIENCE):
+            pricing.value = known.profit if known.proven else known.bound
+            self._lower(branch, pricing.bound(branch.vehicles))
+            improving = self._add(self._best_routes(labels.store, pricing.floor), mix)
+            if improving or not self._hopeful(branch.bound):
+                break
+        self._plan.labels += known.labels
+        pricing.proven = known.proven
+        return improving
 
     def _best_routes(self, store: Store, floor: float) -> list[IntArray]:
         """Choose routes that earn more than a floor, good ones and of all stops."""
@@ -363,24 +490,24 @@ class _Search:
             self._tell()
         return profit
 
-    def _combine_found(self, proof: _Proof) -> None:
-        """Combine the routes found so far that may be part of a better plan."""
+    def _combine_found(self) -> None:
+        """Combine the routes found so far, those that are best at the prices of their mix."""
+        mix = self._mixer.solve(self._clock.left)
+        if mix is None or not self._mixer.ways:
+            return
         profit = np.array(self._mixer.profit)
-        paid = np.array([proof.price[way].sum() for way in self._mixer.ways])
-        useful = np.flatnonzero(profit - paid >= proof.value - self._gap(proof))
-        self._combine(
-            [self._mixer.ways[k] for k in useful],
-            profit[useful],
-            np.zeros(self._count, dtype=np.bool_),
-            min(COMBINE_SECONDS, self._clock.left / 4),
-        )
+        paid = np.array([mix.price[way].sum() for way in self._mixer.ways])
+        best = np.argsort(paid - profit, kind="stable")[:COMBINED]
+        seconds = min(COMBINE_SECONDS, self._clock.left / 4)
+        free = np.zeros(self._count, dtype=np.bool_)
+        self._combine([self._mixer.ways[k] for k in best], profit[best], free, seconds)
 
     def _gap(self, proof: _Proof) -> float:
         """How much better than the best plan so far another may be."""
         better = self._plan.profit + self._grain * (1 - 1e-6)
         return proof.bound - better + ACCURACY * self._all
 
-    def _solve_by_lists(self, branch: _Branch, proof: _Proof) -> bool:
+    def _solve_by_lists(self, branch: _Branch, proof: _Proof, seconds: float) -> bool:
         """List the routes that can be part of a very good plan and combine them; then more.
 
         A plan that comes near the bound has only routes that earn nearly as much as the best at
@@ -389,22 +516,26 @@ class _Search:
         """
         near = self._gap(proof) / FIRST_LIST
         while self._clock.left > 0:
-            near = min(near, self._gap(proof))
-            ways = self._list(branch, proof, near)
+            whole = self._gap(proof)
+            near = min(near, whole)
+            ways = self._list(branch, proof, near, seconds)
             if ways is None:
-                return False
-            seconds = min(self._clock.left, LIST_SECONDS)
-            best = self._combine(ways, self._profits(ways), branch.forced, seconds)
+                break
+            self._add(ways[:COMBINED])
+            best = self._combine(
+                ways, self._profits(ways), branch.forced, min(self._clock.left, seconds)
+            )
             if best is None:
-                return False
-            branch.bound = min(branch.bound, max(self._plan.profit, best, proof.bound - near))
-            self._tell()
-            if not self._hopeful(branch.bound):
-                return True
+                break
+            self._lower(branch, max(self._plan.profit, best, proof.bound - near))
+            if near == whole or not self._hopeful(branch.bound):
+                break
             near *= 2
-        return False
+        return not self._hopeful(branch.bound)
 
-    def _list(self, branch: _Branch, proof: _Proof, near: float) -> list[IntArray] | None:
+    def _list(
+        self, branch: _Branch, proof: _Proof, near: float, seconds: float
+    ) -> list[IntArray] | None:
         """List all routes that earn nearly as much as the best, unless they are too many.
 
         Of routes with the same stops only the best is listed.
@@ -413,9 +544,9 @@ class _Search:
         core = core._replace(price=np.where(branch.forced, np.inf, np.maximum(0.0, proof.price)))
         least = proof.value - near
         known = Known([], least, math.inf)
-        clock = Clock(min(self._clock.left / 2, LIST_SECONDS))
+        clock = Clock(min(self._clock.left / 2, seconds))
         labels = Labels(core, known, min(self._memory, LIST_MEMORY))
-        for _ in labels.prove(clock, self._penalty.copy(), EVERY):
+        for _ in labels.prove(clock, self._penalty.copy(), EVERY, PATIENCE):
             pass
         self._plan.labels += known.labels
         if not known.proven:
@@ -425,7 +556,7 @@ class _Search:
         useful = np.flatnonzero((store.dead[:size] == 0) & (store.whole[:size] >= least))
         useful = useful[np.argsort(-store.whole[useful], kind="stable")]
         _, first = np.unique(store.visited[useful], axis=0, return_index=True)
-        if len(first) > LIST_ROUTES:
+        if len(first) > LIST_ROUTES or len(first) * COMBINE_TIME > self._clock.left:
             return None
         return [self._way(store, int(label)) for label in useful[np.sort(first)]]
 
@@ -472,6 +603,9 @@ class _Search:
         else:
             part = np.minimum(flow, 1 - flow)
             tail, head = np.unravel_index(np.argmax(part), part.shape)
+            if part[tail, head] <= SHARE:  # only rounding is between the bound and a plan
+                self._given_up = max(self._given_up, branch.bound)
+                return []
             forced[head] = True
             arcs[:, head] = False
             if tail < self._count:
@@ -495,7 +629,6 @@ class _Mixer:
         self._unit = unit
         self._count = count
         self._highs = _program(np.zeros(count, dtype=np.bool_), vehicles)
-        self._arcs = np.ones((count + 1, count), dtype=np.bool_)
         self._forced = np.zeros(count, dtype=np.bool_)
         # A stop that must be visited may be missed at a price that no plan can pay.
         _put(self._highs, np.full(count, -2.0), list(np.arange(count)[:, None]), 0.0)
@@ -527,10 +660,9 @@ class _Mixer:
         self._highs.changeColsBounds(
             len(most), np.arange(len(most), dtype=np.int32), np.zeros(len(most)), most
         )
-        for row in range(count):
-            least = 1.0 if branch.forced[row] else -np.inf
-            self._highs.changeRowBounds(row, least, 1.0)
-        self._highs.changeRowBounds(count, -np.inf, branch.vehicles)
+        least, most = _row_bounds(branch.forced, branch.vehicles)
+        rows = np.arange(len(most), dtype=np.int32)
+        self._highs.changeRowsBounds(len(most), rows, least, most)  # type: ignore[attr-defined]
 
     def solve(self, seconds: float) -> _Mix | None:
         """Find the best mix; nothing if time is up."""
@@ -560,11 +692,15 @@ def _program(forced: BoolArray, vehicles: int) -> highspy.Highs:
     for name, value in settings.items():
         highs.setOptionValue(name, value)
     highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
-    least = np.append(np.where(forced, 1.0, -np.inf), -np.inf)
-    most = np.append(np.ones(len(forced)), vehicles)
+    least, most = _row_bounds(forced, vehicles)
     none = np.empty(0, dtype=np.int32)
     highs.addRows(len(most), least, most, 0, none, none, np.empty(0))
     return highs
+
+
+def _row_bounds(forced: BoolArray, vehicles: int) -> tuple[FloatArray, FloatArray]:
+    least = np.append(np.where(forced, 1.0, -np.inf), -np.inf)
+    return least, np.append(np.ones(len(forced)), float(vehicles))
 
 
 def _put(
@@ -587,9 +723,10 @@ def _put(
 
 
 def warm_up() -> None:
-    """Compile or load every kernel, by solving a small problem."""
+    """Compile or load every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
-    columns(instance, ExactOptions())
+    for small in (True, False):
+        _Search(instance, _Plan([], 0.0, np.inf), Clock(60.0), 2**30, small=small).run()
 
 
 METHOD = Method(

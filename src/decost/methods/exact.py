@@ -214,8 +214,11 @@ class Labels:
         plant(self.store, len(core.stop), 0.0, 0.0, 0, known.profit)
         self._bounds: Bounds | None = None
         self.full = False
+        self.done = False
 
-    def prove(self, clock: Clock, penalty: FloatArray, rule: int) -> Iterator[None]:
+    def prove(
+        self, clock: Clock, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
+    ) -> Iterator[None]:
         """Improve bounds and extend labels in turn until all is known; stop where you like.
 
         The penalties are where the bounds begin, and are improved in place. Nothing is done if
@@ -227,13 +230,12 @@ class Labels:
             return
         grid = make_grid(core, steps)
         state = np.array([1.0, np.inf, 0.0])
-        bounds = improve_penalties(core, grid, penalty, state, known.profit)
+        bounds = improve_penalties(core, grid, penalty, state, known.profit, 1)
         known.bound = min(known.bound, rounded(bounds.root[0], grain))
-        patience = FIRST_PATIENCE
-        while not known.proven and not self.full and clock.left > 0:
+        while not self.done and not self.full and clock.left > 0:
             end = time.perf_counter() + min(patience, clock.left)
             while time.perf_counter() < end and state[0] > LAST_STEP and known.bound > known.profit:
-                better = improve_penalties(core, grid, penalty, state, known.profit)
+                better = improve_penalties(core, grid, penalty, state, known.profit, 1)
                 if better.root[0] < bounds.root[0]:
                     bounds = better
                 known.bound = min(known.bound, rounded(bounds.root[0], grain))
@@ -271,10 +273,11 @@ class Labels:
             if store.counter[BEST] >= 0:
                 known.route = route_of(core, store, store.counter[BEST]).tolist()
                 known.profit = float(store.best[0])
-            if bounded:
+            if bounded and rule != GUESS:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
                 known.bound = max(known.profit, min(known.bound, rounded(promised, self._grain)))
-            known.proven = answer == DONE and rule != GUESS
+            self.done = answer == DONE
+            known.proven = self.done and rule != GUESS
             clock.report(known.profit, known.profit if known.proven else known.bound)
 
 

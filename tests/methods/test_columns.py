@@ -1,0 +1,253 @@
+"""Tests of column generation: against brute force, the mathematical program, and `exact`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import decost
+from decost import Instance, Progress, check, generate, solve
+from decost.methods import columns as module
+from odd_instances import brute_force_team, odd_instance
+from strategies import instances
+
+
+@pytest.fixture(params=["labels alone", "with bounds", "by branching"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Force all ways to a proof: small instances need neither bounds nor branches."""
+    if request.param != "labels alone":
+        monkeypatch.setattr(module, "_Search", functools.partial(module._Search, small=False))
+    if request.param == "by branching":
+        monkeypatch.setattr(module, "DETOURS", -1)
+        monkeypatch.setattr(module._Search.func, "_combine", lambda *given: None)  # type: ignore[attr-defined]
+    return str(request.param)
+
+
+def odd_team(seed: int, stops: int) -> Instance:
+    """Draw a small instance for one to three vehicles."""
+    random = np.random.default_rng(seed)
+    instance = odd_instance(random, int(random.integers(1, stops + 1)))
+    return instance.replace(vehicles=int(random.integers(1, 4)))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_equals_brute_force(way: str, seed: int) -> None:
+    """No way to share out the stops among the vehicles earns more."""
+    instance = odd_team(seed, 5)
+    result = solve(instance, "columns")
+    assert result.status == "optimal"
+    assert result.profit == pytest.approx(brute_force_team(instance), rel=1e-7, abs=1e-9)
+    assert result.bound == result.profit
+    assert check(instance, result.solution) == []
+
+
+@functools.cache
+def judged(family: str, nodes: int, seed: int, vehicles: int) -> tuple[Instance, float]:
+    """Make an instance and let `milp` prove its profit."""
+    if family == "odd":
+        instance = odd_instance(np.random.default_rng(seed), nodes - 1)
+    else:
+        window = 300 if family == "paper" else 100
+        instance = generate(family, nodes=nodes, seed=seed, window=window)[0]
+    instance = instance.replace(vehicles=vehicles)
+    result = solve(instance, "milp", time_limit=60)
+    assert result.status == "optimal"
+    return instance, result.profit
+
+
+@pytest.mark.parametrize(
+    "drawn", [("paper", 30, 3, 3), ("paper", 18, 3, 2), ("mixed", 12, 1, 2), ("mixed", 12, 6, 2)]
+)
+def test_branches_close_a_gap(way: str, drawn: tuple[str, int, int, int]) -> None:
+    """Where a mix of routes earns more than any plan, by stops or arcs: `milp` proves the same."""
+    instance, profit = judged(*drawn)
+    result = solve(instance, "columns", time_limit=60)
+    assert result.status == "optimal"
+    assert result.profit == pytest.approx(profit, rel=1e-6)
+    assert way != "by branching" or result.details["branches"] > 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_ways_agree(way: str, seed: int) -> None:
+    """Beyond brute force, `milp` proves the same profit of awkward instances."""
+    instance, profit = judged("odd", 9, seed, 2)
+    result = solve(instance, "columns", time_limit=60)
+    assert result.status == "optimal"
+    assert result.profit == pytest.approx(profit, rel=1e-6)
+
+
+@settings(max_examples=40)
+@given(instance=st.one_of(instances(), st.builds(odd_team, st.integers(0, 10**9), st.just(6))))
+def test_equals_the_mathematical_program(instance: Instance) -> None:
+    """On tiny teams with any features, `milp` proves the same."""
+    judge = solve(instance, "milp", time_limit=60)
+    result = solve(instance, "columns")
+    assert judge.status == result.status == "optimal"
+    assert result.profit == pytest.approx(judge.profit, rel=1e-6, abs=1e-9)
+    assert check(instance, result.solution) == []
+
+
+@pytest.mark.parametrize(
+    ("family", "nodes", "window"),
+    [("paper", 50, 100), ("paper", 40, 400), ("mixed", 14, 100), ("odd", 9, 0)],
+)
+def test_one_vehicle_is_the_exact_method(family: str, nodes: int, window: float) -> None:
+    """A team of one has the profit that `exact` proves."""
+    if family == "odd":
+        some = [odd_instance(np.random.default_rng(seed), nodes) for seed in range(10)]
+    else:
+        some = generate(family, nodes=nodes, window=window, count=10, seed=4)
+    for instance in some:
+        result = solve(instance, "columns", time_limit=30)
+        assert result.status == "optimal"
+        assert result.profit == pytest.approx(solve(instance, "exact").profit, rel=1e-9)
+
+
+def test_paper_teams_are_proven() -> None:
+    """Three vehicles on the paper's instances; a fourth earns no less, and all is checked."""
+    for instance in generate("paper", nodes=50, window=100, count=5, vehicles=3, seed=7):
+        three = solve(instance, "columns", time_limit=30)
+        four = solve(instance.replace(vehicles=4), "columns", time_limit=30)
+        assert three.status == four.status == "optimal"
+        assert solve(instance, "greedy").profit <= three.profit <= four.profit * (1 + 1e-9)
+        assert check(instance, three.solution) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "vehicles", "profit"),
+    [("c101", 2, 590), ("c101", 4, 1020), ("r101", 3, 484), ("r101", 4, 611), ("rc101", 2, 427)],
+)
+def test_published_optima_of_toptw(data: Path, name: str, vehicles: int, profit: float) -> None:
+    """Benchmark files with a published optimum for teams."""
+    instance = decost.read(data / "optw" / f"{name}.txt").replace(vehicles=vehicles)
+    result = solve(instance, "columns", time_limit=60)
+    assert result.status == "optimal"
+    assert result.profit == result.bound == profit
+
+
+def hard_instance() -> Instance:
+    """Make an instance that nobody proves in a few seconds: 80 stops, wide windows, a team."""
+    return generate("mixed", nodes=80, window=300, budget=6, seed=3, vehicles=3)[0]
+
+
+def test_time_limit_is_kept_with_a_valid_bound() -> None:
+    """Stopped at any time there is a plan, and a bound that no other plan exceeds."""
+    instance = hard_instance()
+    least = solve(instance, "greedy").profit
+    limits = (0.0, 0.05, 0.4, 1.5)
+    results = [solve(instance, "columns", time_limit=limit) for limit in limits]
+    for limit, result in zip(limits, results, strict=True):
+        assert result.runtime < limit + 1
+        assert result.status == "feasible"
+        assert check(instance, result.solution) == []
+        assert result.bound is not None
+        assert least <= max(other.profit for other in results) <= result.bound
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted after any number of steps, the bound is not below the optimum."""
+    instance = odd_team(seed, 5)
+    best = brute_force_team(instance)
+    function, left = module._Mixer.solve, [seed % 10]
+
+    def interrupted(*given: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return function(*given)
+
+    decost.prepare("columns")
+    monkeypatch.setattr(module._Mixer, "solve", interrupted)
+    result = solve(instance, "columns")
+    assert result.bound is not None
+    assert result.profit <= best * (1 + 1e-9) + 1e-9
+    assert result.bound >= best * (1 - 1e-9)
+    if result.status == "optimal":
+        assert result.profit == pytest.approx(best, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("moment", [1, 4])
+@pytest.mark.parametrize("name", ["team_core", "priced", "improve_penalties", "run_interruptibly"])
+def test_ctrl_c_returns_the_best_plan(
+    monkeypatch: pytest.MonkeyPatch, name: str, moment: int
+) -> None:
+    """An interruption at any moment of the search is an end like any other."""
+    calls = []
+    function = getattr(module, name)
+
+    def interrupted(*given: object) -> object:
+        calls.append(1)
+        if name == "run_interruptibly":
+            return True
+        if len(calls) == moment or name == "team_core":
+            raise KeyboardInterrupt
+        return function(*given)
+
+    decost.prepare("columns")
+    monkeypatch.setattr(module, name, interrupted)
+    monkeypatch.setattr(module, "TRIES", module.TRIES[:1])
+    result = solve(hard_instance(), "columns", time_limit=60)
+    assert result.runtime < 30
+    assert result.status == "feasible"
+    assert result.bound is not None
+    assert 0 < result.profit < result.bound
+
+
+def test_memory_limit_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for few labels the search ends by itself, with a plan and a bound."""
+    monkeypatch.setattr(module, "DIVE_SECONDS", 0.2)
+    monkeypatch.setattr(module, "TRIES", module.TRIES[:1])
+    result = solve(hard_instance(), "columns", memory_limit=0.003, time_limit=60)
+    assert result.runtime < 30
+    assert result.status == "feasible"
+    assert result.bound is not None
+    assert result.bound > result.profit > 0
+
+
+def test_start_and_progress() -> None:
+    """Profits rise and bounds fall on the way; a plan to start from is never lost."""
+    instance = generate("paper", nodes=40, window=200, seed=9, vehicles=2)[0]
+    told: list[Progress] = []
+    best = solve(instance, "columns", progress=told.append)
+    assert best.status == "optimal"
+    profits = [news.profit for news in told]
+    bounds = [math.inf if news.bound is None else news.bound for news in told]
+    assert profits == sorted(profits)
+    assert bounds == sorted(bounds, reverse=True)
+    assert (profits[-1], bounds[-1]) == (pytest.approx(best.profit), pytest.approx(best.profit))
+    again = solve(instance, "columns", time_limit=0, start=best.solution)
+    assert again.profit == best.profit
+
+
+@pytest.mark.parametrize("vehicles", [1, 3, 900])
+def test_more_vehicles_than_stops(vehicles: int) -> None:
+    """Two stops at distance 1, stays of at most 5 and 9, a budget of 8: 6 units of time each."""
+    instance = Instance(
+        budget=8,
+        xy=[[0, 0], [1, 0], [1, 0]],
+        rate=[0, 2, 1],
+        max_stay=[0, 5, 9],
+        vehicles=vehicles,
+    )
+    result = solve(instance, "columns")
+    assert result.profit == pytest.approx(11 if vehicles == 1 else 16)
+    assert result.status == "optimal"
+    assert len(result.solution.routes) == vehicles
+
+
+def test_a_thousand_stops() -> None:
+    """A size far beyond the usual ends in time, with a feasible plan and a bound."""
+    instance = generate("paper", nodes=1001, window=100, seed=1, vehicles=3)[0]
+    result = solve(instance, "columns", time_limit=2)
+    assert result.runtime < 5
+    assert check(instance, result.solution) == []
+    assert result.bound is not None
+    assert result.bound >= result.profit > 0
