@@ -9,6 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import decost
+
+PUBLISHED = 10_000
+"""Instances of the published set."""
+
 
 def machine() -> str:
     """Name the machine, its load, and how long it takes to add up ten million numbers."""
@@ -33,6 +38,18 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Write a Markdown table."""
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def paper_set(nodes: int, window: float, count: int, vehicles: int = 1) -> list[decost.Instance]:
+    """Generate the first instances of the paper's family with seed 2025.
+
+    For 50 nodes and window 100 these are the published ones, which were drawn together.
+    """
+    drawn = PUBLISHED if (nodes, window) == (50, 100) else count
+    instances = decost.generate(
+        "paper", nodes=nodes, window=window, vehicles=vehicles, count=drawn, seed=2025
+    )
+    return instances[:count]
 
 
 def trained(folder: Path, **settings: Any) -> Path:

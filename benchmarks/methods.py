@@ -16,7 +16,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import machine, table
+from benchmarks.common import machine, paper_set, table
 
 import decost
 
@@ -31,8 +31,6 @@ METHODS = (
     "search time_limit=0.005",
     "exact",
 )
-PUBLISHED = 10_000
-"""Instances of the published set; they were drawn together."""
 
 
 def main() -> None:
@@ -48,15 +46,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_intermixed_args()
     print(machine(), flush=True)
-    published = (given.nodes, given.window) == (50, 100)
-    instances = decost.generate(
-        "paper",
-        nodes=given.nodes,
-        window=given.window,
-        vehicles=given.vehicles,
-        count=PUBLISHED if published else given.count,
-        seed=2025,
-    )[: given.count]
+    instances = paper_set(given.nodes, given.window, given.count, given.vehicles)
     prover = "exact" if given.vehicles == 1 else "columns"
     proofs = decost.solve_many(instances, prover, time_limit=given.time_limit)
     bound = np.array([proof.bound for proof in proofs])

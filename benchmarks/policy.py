@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import machine, table
+from benchmarks.common import machine, paper_set, table
 
 import decost
 from decost.learn.checkpoint import load_weights, model_path, save_weights
@@ -39,9 +39,7 @@ def main() -> None:
     rows, spread, means = [], [], {}
     for (nodes, window), paper in zip(SETTINGS, PAPER, strict=True):
         count = given.count if nodes <= 100 else max(1, given.count // 10)
-        drawn = 10_000 if (nodes, window) == (50, 100) else count
-        instances = decost.generate("paper", nodes=nodes, window=window, count=drawn, seed=2025)
-        instances = instances[:count]
+        instances = paper_set(nodes, window, count)
         proofs = decost.solve_many(instances, "exact")
         assert all(proof.status == "optimal" for proof in proofs)
         decost.solve_many(instances[:2], given.method, threads=given.threads, **options)
