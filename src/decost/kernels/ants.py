@@ -176,16 +176,9 @@ def send_ants(
 
 @jit
 def lay_pheromone(
-    pheromone: FloatArray,
-    decay: float,
-    least: float,
-    path: IntArray,
-    steps: IntArray,
-    share: FloatArray,
+    pheromone: FloatArray, path: IntArray, steps: IntArray, share: FloatArray
 ) -> None:
-    """Let pheromone evaporate, though never all, then each ant leave its share where it went."""
-    for trail in range(len(pheromone)):
-        pheromone[trail] = max(least, decay * pheromone[trail])
+    """Let each ant leave its share at every trail that it took."""
     for ant in range(len(path)):
         for step in range(steps[ant]):
             pheromone[path[ant, step]] += share[ant]

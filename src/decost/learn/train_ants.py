@@ -171,6 +171,7 @@ def _explore(
     """
     first = colony.send(ants)
     colony.learn(first)
+    colony.evaporate()
     guided = colony.send(GUIDED * ants)
     best = np.argsort(-guided.profit, kind="stable")[: min(BEST, ants)]
     chosen = np.concatenate((best, random.integers(GUIDED * ants, size=ants - len(best))))
@@ -225,4 +226,5 @@ class _Examination:
             walks = colony.send(options.ants)
             best = max(best, float(walks.profit.max()))
             colony.learn(walks)
+            colony.evaporate()
         return best

@@ -40,7 +40,7 @@ class AntsOptions(ImprovingOptions):
         default="optimal", description="optimal (stage two), or greedy: as long as possible"
     )
     weights: str = Field(
-        default="", description="a model's name or a file; by default the one for the stays"
+        default="gfacs", description="a model's name (see decost models), or a file"
     )
     ants: int = Field(default=100, ge=1, le=10**6, description="ants of an iteration")
     iterations: int = Field(default=10, ge=1, le=10**9, description="iterations")
@@ -84,6 +84,7 @@ class Colony:
         self._greedy = greedy
         self._random = random
         self.pheromone = np.ones(len(heat))
+        self._fresh = np.zeros(len(heat))
 
     def send(self, ants: int) -> Walks:
         """Let ants build plans, by heat and pheromone."""
@@ -105,9 +106,14 @@ class Colony:
         return walks
 
     def learn(self, walks: Walks) -> None:
-        """Let pheromone evaporate, and ants leave some in proportion to what they earned."""
+        """Let ants leave pheromone in proportion to what they earned; later ones will smell it."""
         share = walks.profit / (self._region.profit or 1.0)
-        lay_pheromone(self.pheromone, DECAY, LEAST_PHEROMONE, walks.path, walks.steps, share)
+        lay_pheromone(self._fresh, walks.path, walks.steps, share)
+
+    def evaporate(self) -> None:
+        """End an iteration: old pheromone fades, though never all, and what was left is smelt."""
+        self.pheromone = np.maximum(DECAY * self.pheromone, LEAST_PHEROMONE) + self._fresh
+        self._fresh[:] = 0.0
 
     def routes(self, walks: Walks, ant: int) -> list[list[int]]:
         """Read the routes of an ant's plan off its path."""
@@ -137,13 +143,12 @@ def gfacs(instance: Instance, options: AntsOptions) -> Result:
     If time is over before the first ant is home, the plan is the greedy one.
     """
     clock = Clock(options.time_limit, options.progress)
-    greedy = options.stays == "greedy"
-    network = _load(options.weights or ("gfacs-greedy" if greedy else "gfacs"))
+    network = _load(options.weights)
     best = _Best(options.start)
     with suppress(KeyboardInterrupt, TimeoutError):
         _search(instance, network, options, clock, best)
     details = {"iterations": best.iterations}
-    return Result(instance, _solution(instance, best, greedy), "feasible", details=details)
+    return Result(instance, _solution(instance, best, options.stays), "feasible", details=details)
 
 
 def _search(
@@ -156,9 +161,6 @@ def _search(
     """Send ants in parts that take a slice of time each; a TimeoutError says that it is over."""
     deadline = time.perf_counter() + clock.left
     region = find_region(instance, deadline)
-    if len(region.trails.stop) == 1:  # there is only the depot
-        best.routes = []
-        return
     colony = Colony(
         instance,
         region,
@@ -168,19 +170,18 @@ def _search(
     )
     part = 1 + FIRST_WORK // len(region.trails.target)
     for _ in range(options.iterations):
-        walks = []
         left = options.ants
         while left > 0:
             begin = time.perf_counter()
-            some = colony.send(min(part, left))
-            walks.append(some)
-            _note(colony, some, clock, best)
+            walks = colony.send(min(part, left))
+            _note(colony, walks, clock, best)
             if clock.left <= 0:
                 raise TimeoutError
-            left -= len(some.path)
-            pace = (time.perf_counter() - begin) / len(some.path)
+            colony.learn(walks)
+            left -= len(walks.path)
+            pace = (time.perf_counter() - begin) / len(walks.path)
             part = max(1, int(SLICE / max(pace, 1e-9)))
-        colony.learn(Walks(*map(np.concatenate, zip(*walks, strict=True))))
+        colony.evaporate()
         best.iterations += 1
 
 
@@ -188,6 +189,8 @@ def heat_of(
     network: HeatmapNetwork, instance: Instance, region: Region, deadline: float = np.inf
 ) -> FloatArray:
     """Give the heat of every trail; a TimeoutError says that the deadline is over."""
+    if len(region.trails.stop) == 1:  # the depot: there is nowhere to go
+        return np.ones(1)
     with one_thread(), torch.inference_mode():
         heat, _ = network(describe(instance, region), deadline)
         return np.asarray(heat.double().exp().numpy())
@@ -201,15 +204,15 @@ def _note(colony: Colony, walks: Walks, clock: Clock, best: _Best) -> None:
         clock.report(best.profit)
 
 
-def _solution(instance: Instance, best: _Best, greedy: bool) -> Solution:
+def _solution(instance: Instance, best: _Best, stays: Stays) -> Solution:
     if best.routes is None:
         return first_plan(instance, None) if best.start is None else best.start
-    if not greedy:
+    if stays == "optimal":
         return best_solution(instance, best.routes)
-    stays = [np.empty(len(route)) for route in best.routes]
-    for route, some in zip(best.routes, stays, strict=True):
+    longest = [np.empty(len(route)) for route in best.routes]
+    for route, some in zip(best.routes, longest, strict=True):
         longest_stays(instance.arrays, np.array(route, dtype=np.int64), some)
-    return make_solution(instance, best.routes, stays)
+    return make_solution(instance, best.routes, longest)
 
 
 def _load(weights: str) -> HeatmapNetwork:
