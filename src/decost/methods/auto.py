@@ -43,12 +43,17 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     thread of its own, and beside it `exact`, or `columns` for teams, looks for a proof: first
     for a short time, and then anew from the best plan that is known by then.
     """
+    news = Clock(None, options.progress)  # of several methods in turn
+    options = options.model_copy(
+        update={"progress": lambda found: news.report(found.profit, found.bound)}
+    )
     known = _first_answer(instance, options)
+    news.report(known.profit, known.bound)
     if known.status == "optimal" or options.time_limit == 0:
         return known
     name = "exact" if instance.vehicles == 1 else "columns"
     prove = _prepared(name)
-    clock = Clock(options.time_limit, options.progress)
+    clock = Clock(options.time_limit)
     searches = Searches(instance, known.solution, options.seed, 1)
     for share in (FIRST, 1.0):
         limit = max(0.0, clock.left)
@@ -59,6 +64,7 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
             proof = prove(instance, options.model_copy(update=changes))
         known = _joined(known, replace(searches.result(), found_by="search"))
         known = _joined(known, replace(proof, found_by=name))
+        news.report(known.profit, known.bound)
         if known.status == "optimal":
             break
     return known

@@ -54,10 +54,15 @@ class Clock:
             last = now
 
     def report(self, profit: float, bound: float | None = None) -> None:
-        """Tell the best profit and the bound so far, if they are news."""
-        if self._progress is not None and (profit, bound) != self._told:
-            self._told = (profit, bound)
-            self._progress(Progress(time.perf_counter() - self._begin, profit, bound))
+        """Tell the best profit and the least bound so far, if they are news."""
+        if self._progress is None:
+            return
+        best, least = self._told or (profit, bound)
+        bounds = [one for one in (bound, least) if one is not None]
+        news = (max(profit, best), min(bounds, default=None))
+        if news != self._told:
+            self._told = news
+            self._progress(Progress(time.perf_counter() - self._begin, *news))
 
     def run(
         self,
