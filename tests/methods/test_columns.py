@@ -124,8 +124,8 @@ def test_paper_teams_are_proven() -> None:
     ("name", "vehicles", "profit"),
     [("c101", 2, 590), ("c101", 4, 1020), ("r101", 3, 484), ("r101", 4, 611), ("rc101", 2, 427)],
 )
-def test_published_optima_of_toptw(data: Path, name: str, vehicles: int, profit: float) -> None:
-    """Benchmark files with a published optimum for teams."""
+def test_benchmark_files_for_teams(data: Path, name: str, vehicles: int, profit: float) -> None:
+    """Files of the OPTW with several vehicles: what was proven once stays proven, and the same."""
     instance = decost.read(data / "optw" / f"{name}.txt").replace(vehicles=vehicles)
     result = solve(instance, "columns", time_limit=60)
     assert result.status == "optimal"
