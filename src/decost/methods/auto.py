@@ -59,33 +59,35 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
         limit = max(0.0, clock.left)
         if share < 1:
             limit = min(MOST_FIRST, share * limit)
-        changes = {"start": known.solution, "time_limit": limit}
+        part = Clock(limit, options.progress)
         with _going_on(searches):
-            proof = prove(instance, options.model_copy(update=changes))
+            start = options.model_copy(update={"start": known.solution})
+            proof = prove(instance, start, part)
         known = _joined(known, replace(searches.result(), found_by="search"))
         known = _joined(known, replace(proof, found_by=name))
         news.report(known.profit, known.bound)
-        if known.status == "optimal":
+        if known.status == "optimal" or part.interrupted:
             break
     return known
 
 
 def _first_answer(instance: Instance, options: AutoOptions) -> Result:
-    """Give the first plan and, for one vehicle, try if it is easy to prove the best."""
+    """For one vehicle, try if it is easy to prove the best plan; for teams give a first plan."""
+    if instance.vehicles == 1:
+        at_once = exact.prove(instance, options, Clock(0.0, options.progress))
+        return replace(at_once, found_by="exact")
     plan = first_plan(instance, options.start)
-    known = Result(instance, plan, "feasible", found_by="start" if options.start else "greedy")
-    if instance.vehicles > 1:
-        return known
-    at_once = exact.exact(instance, options.model_copy(update={"time_limit": 0.0}))
-    return _joined(known, replace(at_once, found_by="exact"))
+    return Result(instance, plan, "feasible", found_by="start" if options.start else "greedy")
 
 
-def _prepared(name: str) -> Callable[[Instance, AutoOptions], Result]:
+def _prepared(name: str) -> Callable[[Instance, AutoOptions, Clock], Result]:
     """Get the method that proves, after all that it and the search need is compiled."""
+    from decost.methods import columns
     from decost.solver import prepare
 
-    prepare("search")
-    return prepare(name).function
+    for method in ("search", name):
+        prepare(method)
+    return exact.prove if name == "exact" else columns.prove
 
 
 def _joined(one: Result, other: Result) -> Result:

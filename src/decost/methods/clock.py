@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -33,6 +34,7 @@ class Clock:
         self._end = self._begin + (math.inf if limit is None else limit)
         self._progress = progress
         self._told: tuple[float, float | None] | None = None
+        self.interrupted = False
 
     @property
     def left(self) -> float:
@@ -52,6 +54,14 @@ class Clock:
             part = min(SLICE, max(end - now, SLICE / 10))
             work = max(1, int(work * min(4.0, part / max(now - last, 1e-6))))
             last = now
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C end what is done within, and note it."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     def report(self, profit: float, bound: float | None = None) -> None:
         """Tell the best profit and the least bound so far, if they are news."""
@@ -77,11 +87,10 @@ class Clock:
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(kernel, halt)
             try:
-                while not future.done() and self.left > 0:
-                    wait([future], timeout=min(POLL, max(self.left, 0.0)))
-                    self.report(profit())
-            except KeyboardInterrupt:
-                pass
+                with self.interruptible():
+                    while not future.done() and self.left > 0:
+                        wait([future], timeout=min(POLL, max(self.left, 0.0)))
+                        self.report(profit())
             finally:
                 halt[0] = 1
             answer = future.result()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -175,7 +174,11 @@ def columns(instance: Instance, options: ExactOptions) -> Result:
     than the best so far, if they are not too many, and an integer program combines them; else
     plans are divided into those that visit a stop, or use an arc, and those that do not.
     """
-    clock = Clock(options.time_limit, options.progress)
+    return prove(instance, options, Clock(options.time_limit, options.progress))
+
+
+def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+    """Do what `columns` does until a clock says that time is over."""
     start = first_plan(instance, options.start)
     plan = _Plan(
         [list(route.stops) for route in start.routes],
@@ -183,7 +186,7 @@ def columns(instance: Instance, options: ExactOptions) -> Result:
         float(instance.full_profit.sum()),
     )
     clock.report(plan.profit)
-    with suppress(KeyboardInterrupt):
+    with clock.interruptible():
         _Search(instance, plan, clock, options.memory_limit * 2**30).run()
     solution = best_solution(instance, plan.routes)
     details = {"labels": plan.labels, "branches": plan.branches}

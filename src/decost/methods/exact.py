@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,9 +98,13 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     to a stop for a penalty. The label that promises most is extended first, so that the promise
     of the next one is a bound on every plan at any time.
     """
+    return prove(instance, options, Clock(options.time_limit, options.progress))
+
+
+def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+    """Do what `exact` does until a clock says that time is over."""
     arrays = instance.arrays
     euclidean = instance.matrix is None
-    clock = Clock(options.time_limit, options.progress)
     known = Known([], 0.0, float(instance.full_profit.sum()))
     if instance.nodes <= SMALL_NODES:
         answer, known.profit, stops, known.labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
@@ -112,7 +115,7 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
         if start.profit > known.profit:
             known.route, known.profit = list(start.routes[0].stops), start.profit
         clock.report(known.profit)
-        with suppress(KeyboardInterrupt):
+        with clock.interruptible():
             core = reduce_instance(arrays, euclidean)
             known.bound = min(known.bound, float(core.full_profit.sum()))
             _search(core, known, clock, options.memory_limit * 2**30)
