@@ -99,6 +99,24 @@ def test_profit_of_routes(case: tuple[Instance, Routes]) -> None:
     assert all(team.where[stop] == -1 for stop in left)
 
 
+def test_functions_by_hand() -> None:
+    """A stop of rate 2 at distance 3, open from 5 to 8, stays up to 4, a budget of 12.
+
+    Forwards: service starts at 5 with nothing collected and leaves at 5 or later, 4 units of
+    rate 2 being open. Backwards: one must leave by 9, so start by 8 (the window) with 1 unit
+    of 2 sure, and up to 3 units of it for starting earlier.
+    """
+    instance = Instance(
+        budget=12, xy=[[0, 0], [3, 0]], open=[0, 5], close=[0, 8], rate=[0, 2], max_stay=[0, 4]
+    )
+    team = make(instance, [[1]])
+    assert (team.begin_time[0, 1], team.begin_value[0, 1], team.begin_pieces[0, 1]) == (5, 0, 1)
+    assert (team.begin_rate[0, 1, 0], team.begin_length[0, 1, 0]) == (2, 4)
+    assert (team.end_time[0, 0], team.end_value[0, 0], team.end_pieces[0, 0]) == (8, 2, 1)
+    assert (team.end_rate[0, 0, 0], team.end_length[0, 0, 0]) == (2, 3)
+    assert team.profit[0] == 8
+
+
 @given(case=cases(), seed=st.integers(0, 2**32))
 def test_chain_equals_the_whole_route(case: tuple[Instance, Routes], seed: int) -> None:
     """Any beginning, some stops and any end earn together what the whole route does."""
@@ -129,7 +147,9 @@ def test_best_insertion(case: tuple[Instance, Routes]) -> None:
             for r, route in enumerate(routes)
             for k in range(len(route) + 1)
         }
-        r, k, gain, _ = best_insertion(instance.arrays, team, instance.full_profit, stop, 0.0, state)
+        r, k, gain, _ = best_insertion(
+            instance.arrays, team, instance.full_profit, stop, 0.0, state
+        )
         most = max(gains.values())
         if r < 0:
             assert most == -np.inf
@@ -143,7 +163,9 @@ def test_place_that_puts_off_least() -> None:
     """With a fixed reward all places gain the same; the one on the way is taken."""
     line = Instance(budget=20, xy=[[0, 0], [2, 0], [4, 0], [3, 0]], reward=[0, 1, 1, 1])
     team = make(line, [[1, 2]])
-    *place, gain, cost = best_insertion(line.arrays, team, line.full_profit, 3, 0.0, random_state(0))
+    *place, gain, cost = best_insertion(
+        line.arrays, team, line.full_profit, 3, 0.0, random_state(0)
+    )
     assert (place, gain, cost) == ([0, 1], 1, 0)
 
 

@@ -10,8 +10,8 @@ rate that an earlier start adds.
 
 The pieces live in two arrays `rate` and `length`, which the caller owns. Serving a stop merges
 its pieces into the list (`merge`); waiting turns the first of them into profit and a deadline
-takes the last of them away (`window`). `prefix` and `suffix` do all of this along a route, and
-`join` tells what the two earn together.
+takes the last of them away (`window`). `prefix` does all of this along a route; for both functions
+of every part of a route see `moves`.
 """
 
 from __future__ import annotations
@@ -225,67 +225,3 @@ def prefix(
         room = arrays.leave_by[stop] - time
         place = stop
     return time, value, pieces, room
-
-
-@jit
-def suffix(
-    arrays: Arrays, route: IntArray, rate: FloatArray, length: FloatArray
-) -> tuple[float, float, int]:
-    """Mirror image of the time-profit function, on starting service at the first stop of a route.
-
-    The route leads on to the end depot. Returns the latest start (minus infinity if a deadline
-    is broken), the profit from then on, and the number of pieces in `rate` and `length`.
-    """
-    time = arrays.budget
-    value = 0.0
-    pieces = 0
-    place = arrays.end
-    room = np.inf
-    for k in range(len(route) - 1, -1, -1):
-        stop = route[k]
-        time -= arrays.travel[stop, place]
-        late = max(0.0, time - arrays.leave_by[stop])
-        time -= late
-        spent, pieces, _ = window(rate, length, pieces, late, max(0.0, room - late), rate, length)
-        value += spent + arrays.reward[stop]
-        time -= arrays.min_stay[stop]
-        pieces = serve(arrays, stop, rate, length, pieces)
-        late = max(0.0, time - arrays.close[stop])
-        time -= late
-        room = time - arrays.open[stop]
-        if room < -arrays.slack:
-            return -np.inf, 0.0, 0
-        spent, pieces, _ = window(rate, length, pieces, late, max(0.0, room), rate, length)
-        value += spent
-        place = stop
-    return time, value, pieces
-
-
-@lean
-def join(
-    rate: FloatArray,
-    length: FloatArray,
-    pieces: int,
-    other_rate: FloatArray,
-    other_length: FloatArray,
-    other_pieces: int,
-    time: float,
-) -> float:
-    """Profit of the best `time` units of two lists together.
-
-    With F of the way to a stop and G from it on, the time between the earliest start of the one
-    and the latest start of the other is theirs to share.
-    """
-    profit = 0.0
-    a = b = 0
-    while time > 0.0 and (a < pieces or b < other_pieces):
-        if b == other_pieces or (a < pieces and rate[a] >= other_rate[b]):
-            part = min(time, length[a])
-            profit += rate[a] * part
-            a += 1
-        else:
-            part = min(time, other_length[b])
-            profit += other_rate[b] * part
-            b += 1
-        time -= part
-    return profit

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from pydantic import Field
 
 from decost.instance import Instance
 from decost.methods import exact
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
-from decost.methods.options import Method
-from decost.methods.search import MOST_ROUNDS, Searches
+from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
+from decost.methods.search import Searches
 from decost.result import Result
 
 FIRST = 0.2
@@ -25,15 +24,8 @@ MOST_FIRST = 2.0
 """Most seconds of that."""
 
 
-class AutoOptions(exact.ExactOptions):
+class AutoOptions(TimedOptions, exact.ExactOptions):
     """Options of `auto`: those of `exact`, with a time limit."""
-
-    time_limit: float | None = Field(
-        default=10.0,
-        ge=0,
-        allow_inf_nan=True,
-        description="seconds until the best plan is returned",
-    )
 
 
 def auto(instance: Instance, options: AutoOptions) -> Result:

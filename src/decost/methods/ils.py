@@ -17,26 +17,15 @@ from decost.kernels.iterated import (
 from decost.kernels.random import random_state
 from decost.kernels.reduction import useful_stops
 from decost.methods.clock import Clock
-from decost.methods.options import ImprovingOptions, Method, Stays
+from decost.methods.options import Method, RoundsOptions, Stays
 from decost.result import Result
 from decost.solution import make_solution
 from decost.stays import best_solution
 
-MOST_ROUNDS = 2**62
 
-
-class IlsOptions(ImprovingOptions):
+class IlsOptions(RoundsOptions):
     """Options of `ils`."""
 
-    time_limit: float | None = Field(
-        default=10.0,
-        ge=0,
-        allow_inf_nan=True,
-        description="seconds until the best plan is returned",
-    )
-    iterations: int | None = Field(
-        default=None, ge=0, le=MOST_ROUNDS, description="rounds after the first, at most"
-    )
     stays: Stays = Field(
         default="greedy", description="greedy: the largest gain is extended; optimal: by the LP"
     )
@@ -68,7 +57,6 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
     copy_plan(plan, best)
     found = np.array([total_profit(best), 0.0])
     state = random_state(options.seed)
-    rounds = MOST_ROUNDS if options.iterations is None else options.iterations
     done = clock.run(
         lambda halt: iterate(
             arrays,
@@ -76,7 +64,7 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
             best,
             found,
             state,
-            rounds,
+            options.rounds,
             options.roulette,
             options.reset_worst,
             options.stays == "optimal",

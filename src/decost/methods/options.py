@@ -15,6 +15,9 @@ from decost.solution import Solution
 Stays: TypeAlias = Literal["optimal", "greedy"]
 """How a constructive method sets the stays: by stage two, or as long as possible."""
 
+MOST_ROUNDS = 2**62
+"""Rounds of a method that has no other end than its time limit."""
+
 
 class Progress(NamedTuple):
     """What a method has reached: after how many seconds, which profit, and below which bound."""
@@ -47,6 +50,30 @@ class ImprovingOptions(Options):
     progress: Callable[[Progress], object] | None = Field(
         default=None, description="called when a better plan or bound is found"
     )
+
+
+class TimedOptions(ImprovingOptions):
+    """Options of a method that would never end without a time limit."""
+
+    time_limit: float | None = Field(
+        default=10.0,
+        ge=0,
+        allow_inf_nan=True,
+        description="seconds until the best plan is returned",
+    )
+
+
+class RoundsOptions(TimedOptions):
+    """Options of a method that goes on in rounds, each of which takes little time."""
+
+    iterations: int | None = Field(
+        default=None, ge=0, le=MOST_ROUNDS, description="rounds after the first plan, at most"
+    )
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that there may be."""
+        return MOST_ROUNDS if self.iterations is None else self.iterations
 
 
 @dataclass(frozen=True)

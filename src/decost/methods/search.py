@@ -26,12 +26,10 @@ from decost.kernels.ruin import (
 )
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
-from decost.methods.options import ImprovingOptions, Method
+from decost.methods.options import Method, RoundsOptions
 from decost.result import Result
 from decost.solution import Solution
 from decost.stays import best_solution
-
-MOST_ROUNDS = 2**62
 
 FIRST_STOPS, FIRST_PIECES = 32, 32
 """Stops of a route, and pieces of a function, that there is room for at first."""
@@ -40,18 +38,9 @@ MOST_ENTRIES = 2**27
 """Most pieces that there may be room for (4 GiB)."""
 
 
-class SearchOptions(ImprovingOptions):
+class SearchOptions(RoundsOptions):
     """Options of `search`."""
 
-    time_limit: float | None = Field(
-        default=10.0,
-        ge=0,
-        allow_inf_nan=True,
-        description="seconds until the best plan is returned",
-    )
-    iterations: int | None = Field(
-        default=None, ge=0, le=MOST_ROUNDS, description="rounds of ruin and recreate, at most"
-    )
     threads: int = Field(
         default=1, ge=1, le=1024, description="seeds to run side by side, of which the best counts"
     )
@@ -69,8 +58,7 @@ def search(instance: Instance, options: SearchOptions) -> Result:
     """
     clock = Clock(options.time_limit, options.progress)
     searches = Searches(instance, _first_plan(instance, options), options.seed, options.threads)
-    rounds = MOST_ROUNDS if options.iterations is None else options.iterations
-    clock.run(lambda halt: searches.run(rounds, halt), lambda: searches.profit)
+    clock.run(lambda halt: searches.run(options.rounds, halt), lambda: searches.profit)
     return searches.result()
 
 
