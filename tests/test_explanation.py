@@ -99,6 +99,14 @@ def test_equal_plans() -> None:
     assert "another plan with it earns as much" in str(answer)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_any_unit_of_profit(unit: float) -> None:
+    """In whatever unit profits are, the lesser of two stops costs the difference."""
+    two = Instance(budget=2, xy=[[0, 0], [1, 0], [-1, 0]], reward=[0, 3 * unit, 2 * unit])
+    (one,) = decost.solve(two).explain().left_out
+    assert one.cost == pytest.approx(unit)
+
+
 def test_no_time() -> None:
     """Without time for proofs, what is said is said to be unproven."""
     (instance,) = generate("mixed", nodes=120, seed=1)
@@ -108,3 +116,4 @@ def test_no_time() -> None:
     unsure = [one for one in answer.left_out if not one.proven]
     assert unsure
     assert "as far as is known" in str(answer)
+    assert "would cost at most" in str(answer)

@@ -13,7 +13,7 @@ import pytest
 
 import decost
 from decost import Instance, Method, MethodError, Options, Result, check, generate, profit_of
-from decost.solver import DEFAULT_METHOD, solve_each
+from decost.solver import DEFAULT_METHOD, _options, solve_each
 from odd_instances import brute_force
 from quick_options import quick
 
@@ -222,6 +222,46 @@ def test_wrong_options(method: str, options: dict[str, Any], message: str) -> No
         with pytest.raises(MethodError) as caught:
             call()
         assert message.format(method=method) in str(caught.value)
+
+
+def test_own_time_limit(method: str) -> None:
+    """Without a time limit, or with None, a method has its own."""
+    schema = decost.get_method(method).options
+    assert _options(decost.get_method(method), {"time_limit": None}) == schema()
+    assert _options(decost.get_method(method), {"time_limit": math.inf}).time_limit == math.inf
+
+
+def test_start_from_a_result() -> None:
+    """A result is as good a start as its plan; a flat list of stops is no route."""
+    (instance,) = small("paper", 1)
+    best = decost.solve(instance, "exact")
+    assert decost.solve(instance, "ils", start=best, iterations=0).profit >= best.profit
+    with pytest.raises(ValueError, match=r"routes\[0\] = 1: must be a list of stops"):
+        decost.optimal_stays(instance, [1, 2])  # type: ignore[list-item]
+
+
+def test_methods_that_a_method_uses(registry: None) -> None:
+    """What it may call for an instance is prepared with it, once, and nothing else is."""
+    calls: list[str] = []
+
+    def function(instance: Instance, options: Options) -> Result:
+        return Result(instance, decost.make_solution(instance, [], []), "feasible")
+
+    for name in ("one", "other"):
+        decost.register(
+            Method(name, "Used.", function, warm_up=lambda name=name: calls.append(name))  # type: ignore[misc]
+        )
+    uses = Method(
+        "user", "Uses.", function, uses=lambda one: ("one",) if one.vehicles == 1 else ("other",)
+    )
+    decost.register(uses)
+    (instance,) = small("paper", 1)
+    decost.prepare("user")
+    assert calls == []
+    decost.solve(instance, "user")
+    assert calls == ["one"]
+    decost.solve_many([instance, instance.replace(vehicles=2)], "user")
+    assert calls == ["one", "other"]
 
 
 def test_unknown_method() -> None:

@@ -82,7 +82,7 @@ def _solve(
     out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the plan: .png, .pdf or .svg.")] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say why stops are left out, and what time is worth.")
+        bool, typer.Option("--explain", help="Say why stops are left out, in as much time again.")
     ] = False,
 ) -> None:
     """Plan the visits of an instance, or of every instance of a set.
@@ -110,7 +110,7 @@ def _solve(
         if is_set:
             raise _InputError(f"--start {start}: {file} holds a set; a start is for one instance")
         options["start"] = _read_start(start, method, instances[0])
-    _prepare(method)
+    _prepare(method, instances)
     if time_limit is not None:
         options["time_limit"] = time_limit
     if is_set:
@@ -374,17 +374,17 @@ def _read(
     return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
 
 
-def _prepare(method: str) -> None:
+def _prepare(method: str, instances: list[Instance]) -> None:
     """Prepare a method; if that takes long, say why."""
     from threading import Timer
 
     from decost.solver import prepare
 
-    note = "decost: getting ready; after an installation this compiles for about half a minute"
-    timer = Timer(1.5, lambda: typer.echo(note, err=True))
+    note = "decost: getting ready; after an installation this compiles for a minute or so"
+    timer = Timer(3.0, lambda: typer.echo(note, err=True))
     timer.start()
     try:
-        prepare(method)
+        prepare(method, instances)
     finally:
         timer.cancel()
 
@@ -565,7 +565,9 @@ def _print_plan(result: Result) -> None:
 def _summary(result: Result) -> str:
     bound = ""
     if result.status != "optimal" and result.bound is not None:
-        bound = f", at most {result.bound:.6g} is possible (gap {100 * (result.gap or 0):.2f}%)"
+        gap = 100 * (result.gap or 0)
+        shown = f"{gap:.2f}%" if gap >= 0.01 else "less than 0.01%"
+        bound = f", at most {result.bound:.6g} is possible (gap {shown})"
     found_by = f" ({result.found_by})" if result.found_by else ""
     return (
         f"profit {result.profit:.6g}, {result.status}{bound}; "

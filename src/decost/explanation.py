@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-
 from decost.instance import Instance
 from decost.solver import solve
 
@@ -19,6 +17,9 @@ Why: TypeAlias = Literal["unreachable", "closed", "no way home", "worthless", "c
 
 MOST = 60.0
 """Seconds for all of an explanation, unless told."""
+
+ROUNDING = 1e-12
+"""Cost, as a share of all that stops can earn, below which it is nothing but rounding."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +116,15 @@ def _left_out(result: Result, stop: int, ask: Any) -> LeftOut:
     why = _hindrance(instance, stop)
     if why != "costs":
         return LeftOut(stop, why)
-    bonus = 1.0 + float(instance.full_profit.sum())
+    bonus = 2.0 * float(instance.full_profit.sum())
     reward = instance.reward.copy()
     reward[stop] += bonus
     forced = ask(instance.replace(reward=reward))
     if all(visit.stop != stop for visit in forced.solution.visits):
         return LeftOut(stop, "no way home", proven=forced.status == "optimal")
-    cost = max(0.0, result.profit - (forced.profit - bonus))
+    cost = result.profit - (forced.profit - bonus)
+    if cost < ROUNDING * bonus:
+        cost = 0.0
     return LeftOut(stop, "costs", cost, forced.status == "optimal")
 
 
@@ -151,8 +154,8 @@ def _in_words(one: LeftOut) -> str:
         "closed": "closes before anybody can be there",
         "no way home": f"nobody who has served it is back in time{known}",
         "worthless": "earns nothing",
-        "costs": f"a visit would cost {one.cost:.6g}{known}",
+        "costs": f"a visit would cost {'' if one.proven else 'at most '}{one.cost:.6g}",
     }
-    if one.why == "costs" and np.isclose(one.cost, 0.0, atol=1e-9 * max(1.0, one.cost)):
+    if one.why == "costs" and one.cost == 0:
         return f"another plan with it earns as much{known}"
     return words[one.why]

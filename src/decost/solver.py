@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
@@ -72,11 +72,18 @@ def list_methods() -> tuple[Method, ...]:
     return tuple(get_method(name) for name in dict.fromkeys((*_MODULES, *_METHODS)))
 
 
-def prepare(name: str) -> Method:
+def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
     """Compile what a method needs, so that its first plan takes no longer than the next.
 
     `solve` does this by itself; call it to choose the moment. The first time after an
-    installation takes some 20 seconds, later less than one.
+    installation takes half a minute or more, later less than one second.
+
+    Parameters
+    ----------
+    name
+        The method.
+    instances
+        What it is to solve: it may call other methods for some problems, but not for all.
     """
     from decost.methods.greedy import warm_up as warm_up_greedy
     from decost.methods.options import ImprovingOptions
@@ -89,6 +96,9 @@ def prepare(name: str) -> Method:
             if method.warm_up is not None:
                 method.warm_up()
         _PREPARED.add(name)
+    if method.uses is not None:
+        for other in {one: None for instance in instances for one in method.uses(instance)}:
+            prepare(other)
     return method
 
 
@@ -115,8 +125,8 @@ def solve(
         Seed of the method's own random generator.
     **options
         Further options of the method. Every method that goes on improving its plan takes
-        `start`, a feasible plan than which the answer is never worse, and `progress`, which is
-        called with a `Progress` when there is news.
+        `start`, a feasible plan (or a result) than which the answer is never worse, and
+        `progress`, which is called with a `Progress` when there is news.
 
     Returns
     -------
@@ -129,7 +139,7 @@ def solve(
         If there is no such method or option, or the method cannot solve this instance.
     """
     settings = _options(get_method(method), options | {"time_limit": time_limit, "seed": seed})
-    return _run(prepare(method), settings, instance)
+    return _run(prepare(method, [instance]), settings, instance)
 
 
 def solve_many(
@@ -173,7 +183,7 @@ def solve_each(
     workers = threads if threads is not None else os.cpu_count() or 1
     if workers < 1:
         raise MethodError(f"threads = {workers}: must be at least 1")
-    chosen = prepare(method)
+    chosen = prepare(method, instances)
     # Short tasks are bundled, or handing them over would cost more than solving them.
     bundle = max(1, min(32, len(instances) // (8 * workers)))
     if chosen.many is not None:
@@ -202,6 +212,10 @@ def solve_each(
 
 
 def _options(method: Method, given: dict[str, Any]) -> Options:
+    if given.get("time_limit", 0) is None:  # the method's own
+        given = {name: value for name, value in given.items() if name != "time_limit"}
+    if isinstance(given.get("start"), Result):
+        given = given | {"start": given["start"].solution}
     try:
         return method.options(**given)
     except ValidationError as error:

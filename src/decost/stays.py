@@ -93,6 +93,9 @@ def flatten_routes(
 
     Returns the array, and where each route starts in it and the last one ends.
     """
+    for number, route in enumerate(routes):
+        if not isinstance(route, Sequence | np.ndarray) or isinstance(route, str):
+            raise ValueError(f"routes[{number}] = {route!r}: must be a list of stops")
     start = np.zeros(len(routes) + 1, dtype=np.int64)
     np.cumsum([len(route) for route in routes], out=start[1:])
     given = np.array(list(chain.from_iterable(routes)))

@@ -278,7 +278,7 @@ def test_equal_profit_with_less_travel() -> None:
 
 
 def test_halt() -> None:
-    """Once the flag is set, the descent ends after the stops that can be inserted at once."""
+    """Once the flag is set, the descent ends."""
     xy = [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0]]
     line = Instance(budget=30, xy=xy, reward=[0, 1, 1, 1, 1])
     team = make(line, [[2, 4, 1, 3]])

@@ -14,7 +14,7 @@ import decost
 from decost import Instance, Progress, check, generate, profit_of, solve, solve_many
 from decost.learn.checkpoint import WeightsError, model_path, save_weights
 from decost.learn.config import HeatmapConfig
-from decost.learn.heatmap import HeatmapNetwork, find_region
+from decost.learn.heatmap import HeatmapNetwork, NoTimeError, find_region
 from decost.methods import ants as module
 from decost.methods.ants import Colony, Walks
 from decost.stays import best_solution
@@ -148,7 +148,7 @@ def test_greedy_plan_if_there_is_no_time_for_ants(monkeypatch: pytest.MonkeyPatc
     (instance,) = generate("paper", seed=2)
 
     def late(*given: Any) -> None:
-        raise TimeoutError
+        raise NoTimeError
 
     monkeypatch.setattr(module, "find_region", late)
     greedy = solve(instance, "greedy").solution

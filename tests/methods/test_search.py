@@ -13,6 +13,7 @@ import decost
 from decost import Instance, check, generate
 from decost.methods import search as module
 from decost.methods.search import FIRST_PIECES, FIRST_STOPS
+from odd_instances import odd_instance
 
 
 def solve(instance: Instance, **options: Any) -> decost.Result:
@@ -78,6 +79,39 @@ def test_more_room_is_made() -> None:
     assert check(instance, result.solution) == []
     assert len(result.solution.visits) == stops
     assert result.profit == pytest.approx(instance.full_profit.sum())
+
+
+@pytest.mark.parametrize("vehicles", [1, 2])
+def test_start_with_useless_stops(vehicles: int) -> None:
+    """A plan may visit more stops than there are useful ones; those cost nothing here."""
+    instance = Instance(budget=100, xy=np.eye(6, 2), reward=[0, 5, 0, 0, 0, 0], vehicles=vehicles)
+    start = decost.make_solution(instance, [[2, 3, 1, 4, 5]], [[0.0] * 5])
+    result = solve(instance, start=start, iterations=5)
+    assert result.profit == 5
+    assert result.details["rounds"] == 5
+    assert decost.solve(instance, start=start).profit == 5
+
+
+def test_no_gain_is_no_move() -> None:
+    """A stop that earns nothing and may be a short cut is not put in and taken out for ever."""
+    random = np.random.default_rng(1798)
+    random.integers(0, 9, 2)
+    instance = odd_instance(random, 4).replace(vehicles=2)
+    assert instance.full_profit[3] == 0
+    result = solve(instance, iterations=20, time_limit=20)
+    assert result.details["rounds"] == 20
+
+
+def test_time_limit_within_a_descent() -> None:
+    """A long route with many pieces has more moves than can be looked at in the time."""
+    angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
+    pieces = [[[rate, 0.01] for rate in (5, 4, 3, 2, 1)] for _ in angle]
+    xy = np.column_stack((np.cos(angle), np.sin(angle)))
+    circle = Instance(budget=20, xy=xy, pieces=pieces)
+    start = decost.make_solution(circle, [range(1, 150)], [[0.05] * 149])
+    decost.prepare("search")
+    result = solve(circle, start=start, iterations=None, time_limit=0.3)
+    assert result.runtime < 0.6
 
 
 def test_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -413,7 +413,13 @@ def worth(gain: float, saving: float, least_gain: float, least_saving: float) ->
 
 @lean
 def change_within(
-    arrays: Arrays, team: Team, r: int, some: IntArray, old: IntArray, least: FloatArray
+    arrays: Arrays,
+    team: Team,
+    r: int,
+    some: IntArray,
+    old: IntArray,
+    least: FloatArray,
+    halt: Halt,
 ) -> int:
     """Find a better order of a part of a route and take it; 1 if so, 0 if none, -1 if full.
 
@@ -423,6 +429,8 @@ def change_within(
     size = team.size[r]
     for a in range(size - 1):
         for b in range(a + 1, size):
+            if halt[0]:
+                return 0
             length = b - a + 1
             for k in range(length):
                 old[k] = team.stops[r, a + k]
@@ -458,6 +466,7 @@ def change_between(
     some: IntArray,
     others: IntArray,
     least: FloatArray,
+    halt: Halt,
 ) -> int:
     """Find a better exchange of parts of two routes and make it; 1 if so, 0 if not, -1 full.
 
@@ -467,6 +476,8 @@ def change_between(
     both = team.profit[r] + team.profit[s]
     for a in range(team.size[r] + 1):
         for b in range(team.size[s] + 1):
+            if halt[0]:
+                return 0
             for kind in range((LONGEST_SEGMENT + 1) ** 2):
                 m, n = kind // (LONGEST_SEGMENT + 1), kind % (LONGEST_SEGMENT + 1)
                 if kind == 0:  # the ends
@@ -508,10 +519,18 @@ def change_between(
 
 @lean
 def change_visits(
-    arrays: Arrays, team: Team, useful: IntArray, r: int, some: IntArray, least: FloatArray
+    arrays: Arrays,
+    team: Team,
+    useful: IntArray,
+    r: int,
+    some: IntArray,
+    least: FloatArray,
+    halt: Halt,
 ) -> int:
     """Find a visit that is better left out or replaced by another stop; 1, 0, or -1 if full."""
     for k in range(team.size[r]):
+        if halt[0]:
+            return 0
         old = team.stops[r, k]
         some[0] = old
         before = detour(arrays, team, r, k, some, 1, r, k + 1)
@@ -534,15 +553,23 @@ def change_visits(
 
 @lean
 def insert_all(
-    arrays: Arrays, team: Team, useful: IntArray, full_profit: FloatArray, state: RandomState
+    arrays: Arrays,
+    team: Team,
+    useful: IntArray,
+    full_profit: FloatArray,
+    state: RandomState,
+    least: FloatArray,
+    halt: Halt,
 ) -> int:
     """Insert every stop that gains something, each where it gains most; 1, 0, or -1 if full."""
     changed = 0
     for stop in useful:
+        if halt[0]:
+            break
         if team.where[stop] >= 0:
             continue
         r, k, gain, _ = best_insertion(arrays, team, full_profit, stop, 0.0, state)
-        if r >= 0 and gain > EQUAL * full_profit[stop]:
+        if r >= 0 and gain > least[0]:
             changed = 1
             if not insert_at(arrays, team, r, k, stop):
                 return -1
@@ -582,17 +609,17 @@ def descend(
     vehicles = len(team.size)
     again = True
     while again:
-        answer = insert_all(arrays, team, useful, full_profit, state)
+        answer = insert_all(arrays, team, useful, full_profit, state, least, halt)
         for r in range(vehicles):
             if halt[0] or answer != 0:
                 break
-            answer = change_visits(arrays, team, useful, r, some, least)
+            answer = change_visits(arrays, team, useful, r, some, least, halt)
             if answer == 0:
-                answer = change_within(arrays, team, r, some, others, least)
+                answer = change_within(arrays, team, r, some, others, least, halt)
             for s in range(r + 1, vehicles):
                 if answer != 0 or team.size[r] + team.size[s] == 0:
                     break
-                answer = change_between(arrays, team, r, s, some, others, least)
+                answer = change_between(arrays, team, r, s, some, others, least, halt)
         if answer < 0:
             return False
         again = answer > 0 and not halt[0]

@@ -220,6 +220,7 @@ def recreate(
     touched: IntArray,
     key: FloatArray,
     absent: IntArray,
+    halt: Halt,
 ) -> bool:
     """Insert stops, in an order that is drawn, where each gains most; false without room."""
     way = int(draw(state) * 4)
@@ -244,6 +245,8 @@ def recreate(
         count += 1
     sort(key, absent, count)
     for number in range(count):
+        if halt[0]:
+            break
         stop = absent[number]
         r, k, gain, _ = best_insertion(arrays, team, hints.full_profit, stop, BLINK, state)
         if r >= 0 and gain > 0.0:
@@ -347,5 +350,5 @@ def anneal(
         seed = useful[int(draw(state) * len(useful))]
         if not ruin(arrays, team, hints, seed, state, touched):
             return FULL
-        if not recreate(arrays, team, hints, seed, state, touched, key, absent):
+        if not recreate(arrays, team, hints, seed, state, touched, key, absent, halt):
             return FULL

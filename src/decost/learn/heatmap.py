@@ -49,6 +49,10 @@ LEAST_LOG_HEAT = math.log(1e-10)
 """Heat below which no trail falls, as a logarithm."""
 
 
+class NoTimeError(Exception):
+    """The deadline is over."""
+
+
 class Region(NamedTuple):
     """What is left of an instance: trails between useful stops, and all that they can earn."""
 
@@ -78,7 +82,7 @@ class Graph:
 def find_region(instance: Instance, deadline: float = math.inf) -> Region:
     """Reduce an instance to its useful stops and the trails between them.
 
-    Raises a TimeoutError at the deadline, a moment of `time.perf_counter`.
+    Raises a NoTimeError at the deadline, a moment of `time.perf_counter`.
     """
     hurry(deadline - USEFUL_TIME * instance.nodes**2)
     arrays = instance.arrays
@@ -105,9 +109,9 @@ def find_region(instance: Instance, deadline: float = math.inf) -> Region:
 
 
 def hurry(deadline: float) -> None:
-    """Raise a TimeoutError if it is too late."""
+    """Raise a NoTimeError if it is too late."""
     if time.perf_counter() >= deadline:
-        raise TimeoutError
+        raise NoTimeError
 
 
 def describe(instance: Instance, region: Region) -> Graph:
@@ -228,7 +232,7 @@ class HeatmapNetwork(nn.Module):
         """Give the logarithms of the heat, (trail,), and of the partition function, (2,).
 
         There are two of the latter: of plans that ants draw by the heat alone, and of those that
-        pheromone has guided. The graph has at least one stop. Raises a TimeoutError at the
+        pheromone has guided. The graph has at least one stop. Raises a NoTimeError at the
         deadline, a moment of `time.perf_counter`.
         """
         share = 1.0 / graph.source.bincount()[:, None]  # (node, 1)

@@ -14,7 +14,13 @@ from pydantic import Field
 from decost.instance import FloatArray, Instance, IntArray
 from decost.kernels.ants import Trails, lay_pheromone, longest_stays, send_ants
 from decost.learn.checkpoint import find_weights, load_heatmap
-from decost.learn.heatmap import HeatmapNetwork, Region, describe, find_region
+from decost.learn.heatmap import (
+    HeatmapNetwork,
+    NoTimeError,
+    Region,
+    describe,
+    find_region,
+)
 from decost.learn.threads import one_thread
 from decost.methods.clock import SLICE, Clock
 from decost.methods.greedy import first_plan
@@ -145,7 +151,7 @@ def gfacs(instance: Instance, options: AntsOptions) -> Result:
     clock = Clock(options.time_limit, options.progress)
     network = _load(options.weights)
     best = _Best(options.start)
-    with suppress(KeyboardInterrupt, TimeoutError):
+    with suppress(KeyboardInterrupt, NoTimeError):
         _search(instance, network, options, clock, best)
     details = {"iterations": best.iterations}
     return Result(instance, _solution(instance, best, options.stays), "feasible", details=details)
@@ -158,7 +164,7 @@ def _search(
     clock: Clock,
     best: _Best,
 ) -> None:
-    """Send ants in parts that take a slice of time each; a TimeoutError says that it is over."""
+    """Send ants in parts that take a slice of time each; a NoTimeError says that it is over."""
     deadline = time.perf_counter() + clock.left
     region = find_region(instance, deadline)
     colony = Colony(
@@ -176,7 +182,7 @@ def _search(
             walks = colony.send(min(part, left))
             _note(colony, walks, clock, best)
             if clock.left <= 0:
-                raise TimeoutError
+                raise NoTimeError
             colony.learn(walks)
             left -= len(walks.path)
             pace = (time.perf_counter() - begin) / len(walks.path)
@@ -188,7 +194,7 @@ def _search(
 def heat_of(
     network: HeatmapNetwork, instance: Instance, region: Region, deadline: float = np.inf
 ) -> FloatArray:
-    """Give the heat of every trail; a TimeoutError says that the deadline is over."""
+    """Give the heat of every trail; a NoTimeError says that the deadline is over."""
     if len(region.trails.stop) == 1:  # the depot: there is nowhere to go
         return np.ones(1)
     with one_thread(), torch.inference_mode():
@@ -229,8 +235,10 @@ def _loaded(path: str, changed: int) -> HeatmapNetwork:
 def warm_up() -> None:
     """Compile or load the kernels."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
+    nothing = Instance(budget=9, xy=[[0, 0]])  # arrays of no size are of another kind
     for stays in ("optimal", "greedy"):
-        gfacs(instance, AntsOptions(stays=stays, ants=2, iterations=1))
+        for one in (instance, nothing):
+            gfacs(one, AntsOptions(stays=stays, ants=2, iterations=1))
 
 
 METHOD = Method(

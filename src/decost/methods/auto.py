@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -39,13 +40,12 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     options = options.model_copy(
         update={"progress": lambda found: news.report(found.profit, found.bound)}
     )
+    clock = Clock(options.time_limit)
     known = _first_answer(instance, options)
     news.report(known.profit, known.bound)
     if known.status == "optimal" or options.time_limit == 0:
         return known
-    name = "exact" if instance.vehicles == 1 else "columns"
-    prove = _prepared(name)
-    clock = Clock(options.time_limit)
+    name, prove = _prover(instance)
     searches = Searches(instance, known.solution, options.seed, 1)
     for share in (FIRST, 1.0):
         limit = max(0.0, clock.left)
@@ -72,21 +72,26 @@ def _first_answer(instance: Instance, options: AutoOptions) -> Result:
     return Result(instance, plan, "feasible", found_by="start" if options.start else "greedy")
 
 
-def _prepared(name: str) -> Callable[[Instance, AutoOptions, Clock], Result]:
-    """Get the method that proves, after all that it and the search need is compiled."""
-    from decost.methods import columns
-    from decost.solver import prepare
+def _prover(
+    instance: Instance,
+) -> tuple[str, Callable[[Instance, exact.ExactOptions, Clock], Result]]:
+    """Name the method that proves the best plan for an instance, and give it."""
+    if instance.vehicles == 1:
+        return "exact", exact.prove
+    from decost.methods import columns  # needs some time to be imported
 
-    for method in ("search", name):
-        prepare(method)
-    return exact.prove if name == "exact" else columns.prove
+    return "columns", columns.prove
+
+
+def _uses(instance: Instance) -> tuple[str, str]:
+    return "search", _prover(instance)[0]
 
 
 def _joined(one: Result, other: Result) -> Result:
     """Take the better plan of two results, and all that they have proven."""
     best = other if other.profit > one.profit else one
     bounds = [result.bound for result in (one, other) if result.bound is not None]
-    proven = "optimal" in (one.status, other.status)
+    proven = "optimal" in (one.status, other.status) or best.profit >= min(bounds, default=math.inf)
     return replace(
         best,
         bound=max(best.profit, min(bounds)) if bounds else None,
@@ -114,4 +119,5 @@ METHOD = Method(
     function=auto,
     options=AutoOptions,
     warm_up=exact.warm_up,
+    uses=_uses,
 )

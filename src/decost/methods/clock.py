@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import TypeVar
 
 import numpy as np
@@ -55,13 +55,32 @@ class Clock:
             work = max(1, int(work * min(4.0, part / max(now - last, 1e-6))))
             last = now
 
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C end what is done within, and note it."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.interrupted = True
+    def work(self, function: Callable[[], object]) -> None:
+        """Do something in another thread; Ctrl-C ends the time that there is for it.
+
+        Kernels are not to run where signals arrive: one that comes while a kernel hands its
+        answer over to Python can crash it.
+        """
+        if current_thread() is not main_thread():
+            function()
+            return
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(function)
+            try:
+                while not future.done():
+                    wait([future], timeout=POLL)
+                future.result()
+            except KeyboardInterrupt:
+                self.interrupt()
+            wait([future])
+            error = future.exception()
+            if error is not None and not isinstance(error, KeyboardInterrupt):
+                raise error
+
+    def interrupt(self) -> None:
+        """End the time, and note why."""
+        self.interrupted = True
+        self._end = -math.inf
 
     def report(self, profit: float, bound: float | None = None) -> None:
         """Tell the best profit and the least bound so far, if they are news."""
@@ -87,10 +106,11 @@ class Clock:
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(kernel, halt)
             try:
-                with self.interruptible():
-                    while not future.done() and self.left > 0:
-                        wait([future], timeout=min(POLL, max(self.left, 0.0)))
-                        self.report(profit())
+                while not future.done() and self.left > 0:
+                    wait([future], timeout=min(POLL, max(self.left, 0.0)))
+                    self.report(profit())
+            except KeyboardInterrupt:
+                self.interrupt()
             finally:
                 halt[0] = 1
             answer = future.result()

@@ -186,8 +186,7 @@ def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
         float(instance.full_profit.sum()),
     )
     clock.report(plan.profit)
-    with clock.interruptible():
-        _Search(instance, plan, clock, options.memory_limit * 2**30).run()
+    clock.work(lambda: _Search(instance, plan, clock, options.memory_limit * 2**30).run())
     solution = best_solution(instance, plan.routes)
     details = {"labels": plan.labels, "branches": plan.branches}
     if plan.proven:
@@ -578,7 +577,9 @@ class _Search:
         highs.setOptionValue("mip_rel_gap", ACCURACY)
         highs.setOptionValue("mip_abs_gap", 0.0)
         highs.HandleUserInterrupt = True
-        interrupted = run_interruptibly(highs.run, highs.cancelSolve)
+        interrupted = run_interruptibly(
+            highs.run, highs.cancelSolve, lambda: self._clock.interrupted
+        )
         info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
         best = 0.0
         if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:

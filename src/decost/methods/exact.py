@@ -115,10 +115,7 @@ def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
         if start.profit > known.profit:
             known.route, known.profit = list(start.routes[0].stops), start.profit
         clock.report(known.profit)
-        with clock.interruptible():
-            core = reduce_instance(arrays, euclidean)
-            known.bound = min(known.bound, float(core.full_profit.sum()))
-            _search(core, known, clock, options.memory_limit * 2**30)
+        clock.work(lambda: _begin(instance, known, clock, options.memory_limit * 2**30))
     solution = best_solution(instance, [known.route])
     details = {"labels": known.labels}
     if known.proven:
@@ -180,6 +177,12 @@ def warm_up() -> None:
     exact(instance, ExactOptions())
     core = reduce_instance(instance.arrays, True)
     _search(core, Known([], 0.0, np.inf, labels=1), Clock(60.0), 2**30)
+
+
+def _begin(instance: Instance, known: Known, clock: Clock, memory: float) -> None:
+    core = reduce_instance(instance.arrays, instance.matrix is None)
+    known.bound = min(known.bound, float(core.full_profit.sum()))
+    _search(core, known, clock, memory)
 
 
 def _search(core: Core, known: Known, clock: Clock, memory: float) -> None:

@@ -82,7 +82,8 @@ class Method:
 
     `teams` says whether it plans for several vehicles; `warm_up` compiles or loads what the
     function needs, and is called once before it. A method that is faster on many instances at
-    once has a function `many` for them.
+    once has a function `many` for them. One that calls others names those that it may call for
+    an instance in `uses`.
     """
 
     name: str
@@ -92,3 +93,4 @@ class Method:
     teams: bool = True
     warm_up: Callable[[], object] | None = None
     many: Callable[[Sequence[Instance], Any], list[Result]] | None = None
+    uses: Callable[[Instance], Sequence[str]] | None = None

@@ -68,7 +68,9 @@ class Searches:
     def __init__(self, instance: Instance, start: Solution, seed: int, threads: int) -> None:
         self._instance = instance
         self._start = start
+        planned = [visit.stop for visit in start.visits]  # also those that earn nothing
         useful = useful_stops(instance.arrays, instance.matrix is None).stop
+        useful = np.union1d(useful, np.array(planned, dtype=np.int64))
         hints = make_hints(instance.arrays, useful, instance.full_profit)
         self._searches = [_Search(instance, hints, start, seed + k) for k in range(threads)]
 
