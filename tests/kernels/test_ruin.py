@@ -132,14 +132,18 @@ def test_small_instances_are_solved(seed: int) -> None:
 
 
 def test_halt() -> None:
-    """Once the flag is set, no round begins; the first plan is in the memory."""
+    """Once the flag is set, nothing is done; the plan to start from is the best."""
     instance = generate("paper", nodes=20, seed=3)[0]
     team = make_team(instance.arrays, 1, 19, 19)
     memory = make_memory(team)
+    profits = optimal_stays(instance, [[stop] for stop in range(1, 20)]).profit
+    stop = 1 + int(profits.argmax())
+    memory.size[0], memory.stops[0, 0] = 1, stop
     hints = make_hints(instance.arrays, useful(instance), instance.full_profit)
     halt = np.ones(1, dtype=np.uint8)
     assert anneal(instance.arrays, team, hints, memory, random_state(0), 99, halt) == 0
-    assert memory.figures[BEST] > 0
+    assert best_routes(memory) == [[stop]]
+    assert memory.figures[BEST] == pytest.approx(profits.max())
 
 
 def test_no_room() -> None:
