@@ -303,7 +303,12 @@ def best_insertion(
         size = team.size[r]
         if r > 0 and size == 0 and team.size[r - 1] == 0:
             continue  # no better than the one before
-        for k in range(size + 1):
+        first = 0
+        while first < size and end_time[r, first] < opens[stop] - slack:
+            first += 1
+        for k in range(first, size + 1):
+            if begin_time[r, k] > late + slack:
+                break  # and later still from there on
             place = stops[r, k - 1] if k > 0 else 0
             time = begin_time[r, k] + travel[place, stop]
             wait = max(0.0, opens[stop] - time)

@@ -17,7 +17,7 @@ from decost.kernels.moves import EQUAL, Team, best_insertion, descend, insert_at
 from decost.kernels.profile import Halt, jit, lean
 from decost.kernels.random import RandomState, draw
 
-LONGEST = 10
+LONGEST = 7
 """Most visits in a row that are removed from a route."""
 
 REMOVED = 10.0
@@ -47,7 +47,7 @@ NEAR = 40
 FEW = 5
 """Nearest of these, the way to which counts as part of the time that a stop takes."""
 
-HOT, COLD = 2.0, 0.02
+HOT, COLD = 1.0, 0.02
 """Temperatures at the beginning and the end of a cycle, in units of the mean profit of a visit."""
 
 FULL = -1

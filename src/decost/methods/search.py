@@ -81,6 +81,9 @@ class Searches:
 
     def run(self, rounds: int, halt: Halt) -> None:
         """Search for some rounds, or until halted."""
+        if len(self._searches) == 1:  # a thread more would cost as much as a dozen rounds
+            self._searches[0].run(rounds, halt)
+            return
         with ThreadPoolExecutor(len(self._searches)) as pool:
             list(pool.map(lambda one: one.run(rounds, halt), self._searches))
 
