@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -184,10 +184,11 @@ def _loaded(path: str, changed: int, device: str) -> Network:
     return load_weights(path, device)[0]
 
 
-def warm_up() -> None:
-    """Compile or load the kernels."""
+@cache
+def warm_up(options: type[PolicyOptions] = PolicyOptions) -> None:
+    """Compile or load the kernels and the weights that come with the package."""
     instance = Instance(budget=9, xy=[[0, 0], [1, 0]], rate=[0, 2], max_stay=[0, 2])
-    load_problems([instance])
+    policy(instance, options())
     best_solution(instance, [[1]])
 
 
@@ -205,6 +206,6 @@ POMO = Method(
     description="The paper's baseline: its network without edges and stage two.",
     function=policy,
     options=PomoOptions,
-    warm_up=warm_up,
+    warm_up=partial(warm_up, PomoOptions),
     many=policy_many,
 )

@@ -56,6 +56,10 @@ def search(instance: Instance, options: SearchOptions) -> Result:
     as in simulated annealing; at the beginning of each cycle of cooling, the best plan so far is
     improved by all local moves.
     """
+    if options.begin == "decost":
+        from decost.methods.policy import warm_up as warm_up_policy
+
+        warm_up_policy()  # before the clock starts
     clock = Clock(options.time_limit, options.progress)
     searches = Searches(instance, _first_plan(instance, options), options.seed, options.threads)
     clock.run(lambda halt: searches.run(options.rounds, halt), lambda: searches.profit)

@@ -1,0 +1,189 @@
+"""All methods at the same time limit on all families: what `auto` and `search` lose to the others.
+
+    python -m benchmarks.rivals [--time-limit 1] [--count 10] [--threads 1] [--families WORD ...]
+                                [--solomon FOLDER] [--optw FOLDER] [--methods "METHOD opt=val" ...]
+                                [--rows rows.csv] [--out table.csv]
+
+Families are the paper's five settings, `mixed` instances, both without windows, teams, and the
+files of the folders: Solomon's with variable profit, KU Leuven's with one and with three vehicles
+(every third file of these). Each row is an instance and a method; rows that `--rows` holds already
+are kept, so that a run that was ended goes on. The table gives by family and method the mean loss
+against the best plan that any of them found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from benchmarks.common import machine, paper_set, table
+
+import decost
+from decost import Instance
+
+METHODS = (
+    "greedy",
+    "ils",
+    "gfacs",
+    "pomo",
+    "decost",
+    "search",
+    "search begin=decost",
+    "exact",
+    "columns",
+    "auto",
+)
+
+HEADING = ("limit", "family", "instance", "method", "profit", "status", "seconds")
+
+
+def main() -> None:
+    """Solve all that is missing, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--time-limit", type=float, default=1.0)
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--families", nargs="+", help="only those whose name holds such a word")
+    parser.add_argument("--solomon", type=Path)
+    parser.add_argument("--optw", type=Path)
+    parser.add_argument("--methods", nargs="+", default=METHODS)
+    parser.add_argument("--rows", type=Path, default=Path("rivals.csv"))
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    print(machine(), flush=True)
+    if not given.rows.exists():
+        with given.rows.open("w", newline="") as file:
+            csv.writer(file).writerow(HEADING)
+    with given.rows.open() as file:
+        rows = [row for row in csv.DictReader(file) if float(row["limit"]) == given.time_limit]
+    for family, instances in families(given.count, given.solomon, given.optw):
+        if given.families and not any(word in family for word in given.families):
+            continue
+        for words in given.methods:
+            name, *pairs = words.split()
+            if name == ("columns" if instances[0].vehicles == 1 else "exact"):
+                continue
+            done = {
+                row["instance"]
+                for row in rows
+                if row["family"] == family and row["method"] == words
+            }
+            missing = [instance for instance in instances if instance.name not in done]
+            if not missing:
+                continue
+            options = dict(pair.split("=", 1) for pair in pairs)
+            results = decost.solve_many(
+                missing, name, threads=given.threads, time_limit=given.time_limit, **options
+            )
+            with given.rows.open("a", newline="") as file:
+                for result in results:
+                    assert decost.check(result.instance, result.solution) == []
+                    values = (
+                        f"{given.time_limit:g}",
+                        family,
+                        result.instance.name,
+                        words,
+                        repr(result.profit),
+                        result.status,
+                        f"{result.runtime:.4f}",
+                    )
+                    csv.writer(file).writerow(values)
+                    rows.append(dict(zip(HEADING, values, strict=True)))
+            print(family, words, f"{np.mean([r.profit for r in results]):.4f}", flush=True)
+    heading, lines = compared(rows, given.methods)
+    print(table(heading, lines))
+    if given.out:
+        with given.out.open("w", newline="") as file:
+            csv.writer(file).writerows([heading, *lines])
+
+
+def families(
+    count: int, solomon: Path | None, optw: Path | None
+) -> Iterator[tuple[str, list[Instance]]]:
+    """Name all families and give their instances, each with a name of its own."""
+    settings = ((50, 100), (100, 100), (50, 500), (100, 500), (500, 100))
+    for nodes, window in settings:
+        yield f"n={nodes} TW={window}", paper_set(nodes, window, count)
+    for nodes in (20, 50, 100):
+        yield f"mixed n={nodes}", decost.generate("mixed", nodes=nodes, count=count, seed=2025)
+    for nodes, window in settings[:2]:
+        yield (
+            f"n={nodes} no windows",
+            [open_all_day(one) for one in paper_set(nodes, window, count)],
+        )
+    yield (
+        "mixed n=50 no windows",
+        [open_all_day(one) for one in decost.generate("mixed", nodes=50, count=count, seed=2025)],
+    )
+    for nodes, window, vehicles in ((50, 100, 3), (100, 500, 3), (500, 100, 5)):
+        yield f"n={nodes} TW={window} x{vehicles}", paper_set(nodes, window, count, vehicles)
+    yield (
+        "mixed n=50 x2",
+        decost.generate("mixed", nodes=50, count=count, vehicles=2, seed=2025),
+    )
+    if solomon:
+        for group, paths in groups(solomon):
+            instances = [decost.read(path, profit="variable") for path in paths]
+            yield f"{group} variable", named(paths, instances)
+    if optw:
+        for group, paths in groups(optw):
+            yield f"{group} fixed", named(paths, [decost.read(path) for path in paths])
+        for group, paths in groups(optw):
+            teams = [decost.read(path).replace(vehicles=3) for path in paths[::3]]
+            yield f"{group} fixed x3", named(paths[::3], teams)
+
+
+def open_all_day(instance: Instance) -> Instance:
+    """Let every stop be served at any time."""
+    return instance.replace(
+        open=np.zeros(instance.nodes), close=np.full(instance.nodes, instance.budget)
+    )
+
+
+def groups(folder: Path) -> Iterator[tuple[str, list[Path]]]:
+    """Group benchmark files by their kind: C1, C2, R1, R2, RC1, RC2 and PR."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob("*.txt")):
+        kind = path.stem.upper()[:-2]
+        found.setdefault(kind, []).append(path)
+    yield from found.items()
+
+
+def named(paths: list[Path], instances: list[Instance]) -> list[Instance]:
+    """Name instances by their files."""
+    pairs = zip(paths, instances, strict=True)
+    return [instance.replace(name=path.stem) for path, instance in pairs]
+
+
+def compared(
+    rows: list[dict[str, str]], methods: list[str]
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Compare methods by family: mean loss against the best plan of all, and what auto loses."""
+    profit = {(r["family"], r["instance"], r["method"]): float(r["profit"]) for r in rows}
+    proven = {(r["family"], r["instance"]) for r in rows if r["status"] == "optimal"}
+    lines = []
+    for family in dict.fromkeys(key[0] for key in profit):
+        instances = list(dict.fromkeys(key[1] for key in profit if key[0] == family))
+        best = np.array(
+            [
+                max(p for (f, i, _), p in profit.items() if (f, i) == (family, one))
+                for one in instances
+            ]
+        )
+        loss = {}
+        for method in methods:
+            values = [profit.get((family, one, method)) for one in instances]
+            if None not in values:
+                ratio = np.array(values, dtype=float) / np.maximum(best, 1e-300)
+                loss[method] = 100 * (1 - ratio.mean())
+        cells = [f"{loss[method]:.3f}%" if method in loss else "" for method in methods]
+        number = sum((family, one) in proven for one in instances)
+        lines.append((family, str(len(instances)), str(number), *cells))
+    return ["family", "instances", "proven", *methods], lines
+
+
+if __name__ == "__main__":
+    main()
