@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,17 +13,11 @@ import numpy as np
 
 from decost.instance import Instance
 from decost.methods import exact
-from decost.methods.clock import Clock
+from decost.methods.clock import POLL, Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
 from decost.methods.search import Searches
 from decost.result import Result
-
-FIRST = 0.2
-"""Share of the time after which a proof starts anew from the best plan of the search."""
-
-MOST_FIRST = 2.0
-"""Most seconds of that."""
 
 
 class AutoOptions(TimedOptions, exact.ExactOptions):
@@ -32,9 +27,9 @@ class AutoOptions(TimedOptions, exact.ExactOptions):
 def auto(instance: Instance, options: AutoOptions) -> Result:
     """Prove the best plan, or get as near to it as time allows.
 
-    Most problems for one vehicle are proven at once. Else a search looks for a good plan in a
-    thread of its own, and beside it `exact`, or `columns` for teams, looks for a proof: first
-    for a short time, and then anew from the best plan that is known by then.
+    Most problems for one vehicle are proven at once. Else a search looks for good plans in a
+    thread of its own, and beside it `exact`, or `columns` for teams, looks for a proof and for
+    better plans than those.
     """
     news = Clock(None, options.progress)  # of several methods in turn
     options = options.model_copy(
@@ -47,19 +42,15 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
         return known
     name, prove = _prover(instance)
     searches = Searches(instance, known.solution, options.seed, 1)
-    for share in (FIRST, 1.0):
-        limit = max(0.0, clock.left)
-        if share < 1:
-            limit = min(MOST_FIRST, share * limit)
-        part = Clock(limit, options.progress)
-        with _going_on(searches):
-            start = options.model_copy(update={"start": known.solution})
-            proof = prove(instance, start, part)
-        known = _joined(known, replace(searches.result(), found_by="search"))
-        known = _joined(known, replace(proof, found_by=name))
-        news.report(known.profit, known.bound)
-        if known.status == "optimal" or part.interrupted:
-            break
+    start = options.model_copy(update={"start": known.solution})
+    with _going_on(searches):
+        ahead = Clock(clock.left, options.progress, searches.plan)
+        proof = prove(instance, start, ahead)
+        if proof.status != "optimal":  # too large to prove more, but the search goes on
+            ahead.work(lambda: _wait(ahead))
+    for part, result in (("search", searches.result()), (name, proof)):
+        known = _joined(known, replace(result, found_by=part))
+    news.report(known.profit, known.bound)
     return known
 
 
@@ -111,6 +102,12 @@ def _going_on(searches: Searches) -> Iterator[None]:
         finally:
             halt[0] = 1
             future.result()
+
+
+def _wait(clock: Clock) -> None:
+    """Let time pass."""
+    while clock.left > 0:
+        time.sleep(min(POLL, max(0.0, clock.left)))
 
 
 METHOD = Method(

@@ -13,6 +13,7 @@ import numpy as np
 
 from decost.kernels.profile import Halt
 from decost.methods.options import Progress
+from decost.solution import Solution
 
 Answer = TypeVar("Answer")
 
@@ -25,14 +26,21 @@ POLL = 0.1
 
 
 class Clock:
-    """Tells how much time is left, cuts work into slices, and passes on what is found meanwhile."""
+    """Tells how much time is left, cuts work into slices, and passes on what is found meanwhile.
+
+    `hear` gives the best plan that is found elsewhere meanwhile, or None.
+    """
 
     def __init__(
-        self, limit: float | None, progress: Callable[[Progress], object] | None = None
+        self,
+        limit: float | None,
+        progress: Callable[[Progress], object] | None = None,
+        hear: Callable[[], Solution | None] | None = None,
     ) -> None:
         self._begin = time.perf_counter()
         self._end = self._begin + (math.inf if limit is None else limit)
         self._progress = progress
+        self._hear = hear
         self._told: tuple[float, float | None] | None = None
         self.interrupted = False
 
@@ -82,6 +90,16 @@ class Clock:
         self.interrupted = True
         self._end = -math.inf
 
+    @property
+    def listens(self) -> bool:
+        """Whether anybody else looks for plans meanwhile."""
+        return self._hear is not None
+
+    def better_plan(self, profit: float) -> Solution | None:
+        """Give the best plan that was found elsewhere if it earns more than this."""
+        plan = self._hear() if self._hear is not None else None
+        return plan if plan is not None and plan.profit > profit else None
+
     def report(self, profit: float, bound: float | None = None) -> None:
         """Tell the best profit and the least bound so far, if they are news."""
         if self._progress is None:
@@ -102,7 +120,7 @@ class Clock:
 
         That is when time is over, or at Ctrl-C. `profit` tells its best so far.
         """
-        halt = np.zeros(1, dtype=np.uint8)
+        halt = np.full(1, self.left <= 0, dtype=np.uint8)
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(kernel, halt)
             try:

@@ -226,9 +226,7 @@ class _Search:
         plan, clock = self._plan, self._clock
         plan.bound = min(plan.bound, self._all)
         if self._hopeful(plan.bound):
-            place = {int(stop): k for k, stop in enumerate(self._core.stop)}
-            ways = [[place[stop] for stop in route if stop in place] for route in plan.routes]
-            self._add([np.array(way) for way in ways if way])
+            self._add_plan()
             free = np.zeros(self._count, dtype=np.bool_)
             self._push(_Branch(plan.bound, free, self._reach, self._instance.vehicles))
         while self._open and clock.left > 0 and self._hopeful(self._open[0][2].bound):
@@ -239,6 +237,21 @@ class _Search:
             self._tell()
         plan.proven = not self._hopeful(max(self._open_bound(), self._given_up))
         clock.report(plan.profit, plan.profit if plan.proven else plan.bound)
+
+    def _add_plan(self) -> None:
+        """Add the routes of the plan to those that are mixed."""
+        place = {int(stop): k for k, stop in enumerate(self._core.stop)}
+        ways = [[place[stop] for stop in route if stop in place] for route in self._plan.routes]
+        self._add([np.array(way) for way in ways if way])
+
+    def _hear(self) -> None:
+        """Take a better plan over that was found elsewhere."""
+        better = self._clock.better_plan(self._plan.profit)
+        if better is not None:
+            self._plan.routes = [list(route.stops) for route in better.routes]
+            self._plan.profit = better.profit
+            self._add_plan()
+            self._tell()
 
     def _push(self, branch: _Branch) -> None:
         self._plan.branches += 1
@@ -286,6 +299,7 @@ class _Search:
         patience = 4 * FIRST_PATIENCE
         waiting = Clock(patience)
         while self._clock.left > 0:
+            self._hear()
             mix = self._mixer.solve(self._clock.left)
             if mix is None:
                 break
@@ -518,6 +532,7 @@ class _Search:
         """
         near = self._gap(proof) / FIRST_LIST
         while self._clock.left > 0:
+            self._hear()
             whole = self._gap(proof)
             near = min(near, whole)
             ways = self._list(branch, proof, near, seconds)

@@ -37,6 +37,7 @@ from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method
 from decost.result import Result
+from decost.solution import Solution
 from decost.stays import best_solution, flatten_routes
 
 SMALL = 30_000
@@ -186,7 +187,7 @@ def _begin(instance: Instance, known: Known, clock: Clock, memory: float) -> Non
 
 
 def _search(core: Core, known: Known, clock: Clock, memory: float) -> None:
-    """Look for a good route; then improve the bounds and extend labels in turn."""
+    """Look for a good route, unless somebody else does; then improve bounds and extend labels."""
     grain = grain_of(core)
     steps = grid_steps(core)
     seconds = min(FIRST_SEARCH, clock.left / 4)
@@ -197,8 +198,9 @@ def _search(core: Core, known: Known, clock: Clock, memory: float) -> None:
         labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), PROVE)
     if known.proven:
         return
-    labels = Labels(core, known, memory, grain)
-    labels.extend(no_bounds(), clock, seconds, GUESS)
+    if not clock.listens:
+        labels = Labels(core, known, memory, grain)
+        labels.extend(no_bounds(), clock, seconds, GUESS)
     labels = Labels(core, known, memory, grain)
     for _ in labels.prove(clock, np.zeros(len(core.stop)), PROVE):
         pass
@@ -264,6 +266,7 @@ class Labels:
             self._bounds = bounds
         try:
             for work in clock.slices(seconds):
+                self._take_over(clock.better_plan(float(self.store.best[0])))
                 answer = extend_labels(core, bounds, self.store, self._grain, rule, work)
                 if answer == FULL:
                     size = sum(array.nbytes for array in self.store)
@@ -285,6 +288,12 @@ class Labels:
             self.done = answer == DONE
             known.proven = self.done and rule != GUESS
             clock.report(known.profit, known.profit if known.proven else known.bound)
+
+    def _take_over(self, plan: Solution | None) -> None:
+        """Look only for routes that are better than a plan."""
+        if plan is not None:
+            self._known.route, self._known.profit = list(plan.routes[0].stops), plan.profit
+            self.store.best[0], self.store.counter[BEST] = plan.profit, -1
 
 
 def grid_steps(core: Core) -> int:

@@ -29,7 +29,7 @@ from decost.methods.greedy import first_plan
 from decost.methods.options import Method, RoundsOptions
 from decost.result import Result
 from decost.solution import Solution
-from decost.stays import best_solution
+from decost.stays import best_solution, optimal_stays
 
 FIRST_STOPS, FIRST_PIECES = 32, 32
 """Stops of a route, and pieces of a function, that there is room for at first."""
@@ -72,6 +72,7 @@ class Searches:
     def __init__(self, instance: Instance, start: Solution, seed: int, threads: int) -> None:
         self._instance = instance
         self._start = start
+        self._told: Solution | None = None
         planned = [visit.stop for visit in start.visits]  # also those that earn nothing
         useful = useful_stops(instance.arrays, instance.matrix is None).stop
         useful = np.union1d(useful, np.array(planned, dtype=np.int64))
@@ -90,6 +91,19 @@ class Searches:
             return
         with ThreadPoolExecutor(len(self._searches)) as pool:
             list(pool.map(lambda one: one.run(rounds, halt), self._searches))
+
+    def plan(self) -> Solution | None:
+        """Give the best plan so far, if it is better than the start; also while a search runs."""
+        if self.profit <= self._start.profit:
+            return None
+        if self._told is None or self._told.profit < self.profit:
+            routes = max(self._searches, key=lambda one: one.profit).routes()
+            stops = [stop for route in routes for stop in route]
+            # A search may have changed its routes while they were read.
+            whole = len(set(stops)) == len(stops)
+            if whole and optimal_stays(self._instance, routes).feasible:
+                self._told = best_solution(self._instance, routes)
+        return self._told
 
     def result(self) -> Result:
         """Give the best plan; not while a search runs."""
