@@ -1,0 +1,80 @@
+"""Figure 3 and appendix B.2: how the gaps of each method are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from decost.experiments import main
+from decost.experiments.main import MainConfig, counterpart
+from decost.experiments.runner import Experiment, Folders, Row, Task
+from decost.experiments.tables import Table, add_gaps, grouped, spread
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SETTINGS = ("n=50, TW=100", "n=50, TW=500", "n=100, TW=100", "n=500, TW=100")
+"""The four sets of the paper's appendix B.2."""
+
+# The paper's table in appendix B.2: mean, std, median, q25, q75, min, max over the four sets.
+PAPER = {
+    "pomo": ("31.946", "8.432", "31.666", "26.318", "37.363", "0.000", "76.748"),
+    "greedy": ("15.904", "7.302", "15.343", "10.740", "20.395", "0.000", "61.360"),
+    "gfacs": ("11.728", "7.300", "11.210", "5.597", "16.111", "0.000", "34.373"),
+    "ils": ("4.465", "4.111", "3.743", "1.207", "6.548", "0.000", "31.978"),
+    "decost": ("2.172", "2.131", "1.830", "0.184", "3.393", "0.000", "13.070"),
+}
+
+
+def _config(config: MainConfig) -> MainConfig:
+    """Take the methods that are worth a box; instances are those of `main`."""
+    left_out = ("milp", "exact", "auto")
+    kept = tuple(words for words in config.methods if words.split()[0] not in left_out)
+    return config.model_copy(update={"methods": kept})
+
+
+def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
+    """List those of `main` that belong to the four sets."""
+    return [task for task in main.list_tasks(config, folders) if task.keys[0].setting in SETTINGS]
+
+
+def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
+    """Make a line for each method over all sets, and one for each set."""
+    gaps = [row for row in add_gaps(rows, config.prover) if row["method"] in config.methods]
+    table = []
+    for (words,), some in grouped(gaps, "method").items():
+        paper = PAPER.get(counterpart(words))
+        parts = {"all": some} | {key[0]: part for key, part in grouped(some, "setting").items()}
+        for setting, part in parts.items():
+            line = {"method": words, "setting": setting, "instances": str(len(part))}
+            numbers = spread([row["gap"] for row in part])
+            line |= {f"{key} (%)": f"{value:.3f}" for key, value in numbers.items()}
+            known = paper if paper and setting == "all" else ("",) * len(numbers)
+            line |= {f"paper's {key} (%)": cell for key, cell in zip(numbers, known, strict=True)}
+            table.append(line)
+    return table
+
+
+def draw(config: MainConfig, rows: Sequence[Row]) -> Figure:
+    """Draw a box for each method and set."""
+    from decost.experiments.figures import box_plots
+
+    gaps = [row for row in add_gaps(rows, config.prover) if row["method"] in config.methods]
+    panels = {
+        setting: {words: [row["gap"] for row in some] for (words,), some in methods.items()}
+        for (setting,), part in grouped(gaps, "setting").items()
+        for methods in (grouped(part, "method"),)
+    }
+    return box_plots("Gap to the proven optimum", panels)
+
+
+EXPERIMENT = Experiment(
+    name="gaps",
+    title="How the gaps are distributed",
+    paper="The paper's Figure 3 and appendix B.2",
+    scales={scale: _config(config) for scale, config in main.EXPERIMENT.scales.items()},
+    tasks=list_tasks,
+    summarise=summarise,
+    draw=draw,
+    shares="main",
+)

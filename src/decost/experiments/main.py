@@ -1,0 +1,173 @@
+"""Tables 1 and 2: score, gap to the proven optimum and runtime of every method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from decost.experiments.instances import paper_set, setting_name
+from decost.experiments.measure import read_words, solving_tasks
+from decost.experiments.runner import Config, Experiment, Folders, Row, Task
+from decost.experiments.tables import Table, add_gaps, grouped, performance
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Instances of one kind: how many, and how many of them for slow methods."""
+
+    nodes: int
+    window: float
+    count: int
+    slow_count: int
+
+    @property
+    def name(self) -> str:
+        """The paper's name for it."""
+        return setting_name(self.nodes, self.window)
+
+
+class MainConfig(Config):
+    """Settings, and the methods that have fewer instances because they take long."""
+
+    settings: tuple[Setting, ...]
+    slow: tuple[str, ...] = ("milp", "ils")
+
+
+QUICK = MainConfig(
+    methods=(
+        "milp time_limit=2",
+        "greedy",
+        "ils time_limit=1",
+        "gfacs stays=greedy",
+        "gfacs",
+        "pomo",
+        "decost",
+        "search iterations=300",
+        "exact",
+        "auto",
+    ),
+    settings=(
+        Setting(50, 100, 20, 2),
+        Setting(100, 100, 20, 2),
+        Setting(50, 500, 20, 2),
+        Setting(100, 500, 20, 2),
+        Setting(500, 100, 10, 2),
+    ),
+    reduced=(
+        "20 instances of each setting (n=500: 10), of which milp has 2, for 2 s each, and ils 2, "
+        "for 1 s each instead of 10 s"
+    ),
+)
+
+FULL = MainConfig(
+    methods=(
+        "milp time_limit=20",
+        "greedy",
+        "ils time_limit=10",
+        *QUICK.methods[3:],
+    ),
+    settings=(
+        Setting(50, 100, 1000, 100),
+        Setting(100, 100, 1000, 100),
+        Setting(50, 500, 1000, 100),
+        Setting(100, 500, 1000, 100),
+        Setting(500, 100, 100, 100),
+    ),
+    reduced=(
+        "1,000 of the 10,000 instances with TW=100 and n=50 or 100, of which milp and ils have "
+        "100; milp for 20 s instead of until its plan is proven"
+    ),
+)
+
+# The paper's Tables 1 and 2: score, gap in percent, and runtime in milliseconds.
+PAPER: dict[str, dict[str, tuple[str, str, str]]] = {
+    "n=50, TW=100": {
+        "milp": ("15.2", "0.00", "200"),
+        "greedy": ("12.9", "15.7", "44"),
+        "ils": ("14.5", "4.34", "2109"),
+        "gfacs stays=greedy": ("11.1", "25.7", "94.2"),
+        "gfacs": ("12.3", "18.6", "4310"),
+        "pomo": ("11.3", "25.3", "46.6"),
+        "decost": ("15.1", "1.06", "94.0"),
+    },
+    "n=100, TW=100": {
+        "milp": ("26.1", "0.00", "1023"),
+        "greedy": ("21.9", "16.2", "48"),
+        "ils": ("24.9", "4.2", "7122"),
+        "gfacs stays=greedy": ("22.6", "13.4", "98.2"),
+        "gfacs": ("25.2", "3.38", "6760"),
+        "pomo": ("11.5", "55.7", "52.3"),
+        "decost": ("25.6", "1.97", "158"),
+    },
+    "n=50, TW=500": {
+        "milp": ("51.9", "0.00", "1346000"),
+        "greedy": ("46.1", "11.4", "46.1"),
+        "ils": ("47.8", "7.82", "1262"),
+        "gfacs stays=greedy": ("35.21", "31.7", "89.8"),
+        "gfacs": ("47.4", "8.57", "6950"),
+        "pomo": ("31.3", "39.6", "40.7"),
+        "decost": ("51.4", "0.83", "60.4"),
+    },
+    "n=100, TW=500": {
+        "milp": ("", "", "more than 24 h"),
+        "greedy": ("79.7", "", "51"),
+        "ils": ("85.0", "", "8441"),
+        "gfacs stays=greedy": ("60.5", "", "97.8"),
+        "gfacs": ("84.4", "", "8750"),
+        "pomo": ("54.6", "", "60.6"),
+        "decost": ("88.1", "", "100"),
+    },
+    "n=500, TW=100": {
+        "milp": ("82.3", "0.00", "68400"),
+        "greedy": ("69.6", "15.6", "60"),
+        "ils": ("78.2", "4.98", "8803"),
+        "gfacs stays=greedy": ("67.4", "18.1", "112"),
+        "gfacs": ("73.1", "11.3", "9420"),
+        "pomo": ("58.6", "28.8", "747"),
+        "decost": ("79.6", "3.31", "1329"),
+    },
+}
+
+
+def counterpart(words: str) -> str:
+    """Name the paper's method that a method with options stands for, as in `PAPER`."""
+    name, *options = words.split()
+    rest = [option for option in options if not option.startswith(("time_limit=", "seed="))]
+    return " ".join((name, *rest))
+
+
+def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
+    """List the proofs of each setting, and then its methods."""
+    tasks: list[Task] = []
+    for setting in config.settings:
+        source = partial(paper_set, setting.nodes, setting.window, setting.count)
+        for words in dict.fromkeys((config.prover, *config.methods)):
+            slow = read_words(words).method.name in config.slow
+            names = range(setting.slow_count if slow else setting.count)
+            tasks += solving_tasks(setting.name, source, names, words)
+    return tasks
+
+
+def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
+    """Make a line for each setting and method, with the paper's figures beside ours."""
+    groups = grouped(add_gaps(rows, config.prover), "setting", "method")
+    table = []
+    for setting in config.settings:
+        for words in config.methods:
+            paper = PAPER.get(setting.name, {}).get(counterpart(words), ("", "", ""))
+            names = ("paper's score", "paper's gap (%)", "paper's time (ms)")
+            figures = performance(groups[setting.name, words])
+            beside = dict(zip(names, paper, strict=True))
+            table.append({"setting": setting.name, "method": words} | figures | beside)
+    return table
+
+
+EXPERIMENT = Experiment(
+    name="main",
+    title="All methods on the paper's instances",
+    paper="The paper's Tables 1 and 2",
+    scales={"quick": QUICK, "full": FULL},
+    tasks=list_tasks,
+    summarise=summarise,
+)

@@ -1,0 +1,98 @@
+"""Table 4: Solomon's files with variable profit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+
+from decost.experiments.instances import file_name, solomon_files
+from decost.experiments.measure import solving_tasks
+from decost.experiments.runner import Config, Experiment, Folders, Row, Task
+from decost.experiments.tables import Table, add_gaps, grouped, performance
+from decost.formats import read
+from decost.instance import Instance
+
+
+class SolomonConfig(Config):
+    """Which of the files are solved: each, or every so manieth in their order."""
+
+    every: int = 1
+
+
+QUICK = SolomonConfig(
+    methods=(
+        "ils time_limit=1",
+        "ils time_limit=2",
+        "decost",
+        "search time_limit=1",
+        "exact time_limit=2",
+    ),
+    prover="exact time_limit=2",
+    every=7,
+    reduced="every 7th file; ils for 1 s and 2 s instead of 10 s and 20 s, exact for 2 s",
+)
+
+FULL = SolomonConfig(
+    methods=(
+        "ils time_limit=10",
+        "ils time_limit=20",
+        "decost",
+        "search time_limit=10",
+        "exact time_limit=60",
+    ),
+    prover="exact time_limit=60",
+    reduced="all files; the paper has 10 of them, and does not say which",
+)
+
+# The paper's Table 4: scores. Its gaps are to DeCoST's score, and its 10 files are not named.
+PAPER = {
+    "ils time_limit=10": "9846.3",
+    "ils time_limit=20": "10616.9",
+    "decost": "10680.3",
+}
+
+
+@lru_cache(maxsize=1)
+def _instances(paths: tuple[Path, ...]) -> list[Instance]:
+    return [read(path, profit="variable") for path in paths]
+
+
+def list_tasks(config: SolomonConfig, folders: Folders) -> list[Task]:
+    """List the proofs of all files, and then the methods."""
+    paths = tuple(solomon_files(folders.data)[:: config.every])
+    names = [file_name(path) for path in paths]
+    tasks: list[Task] = []
+    for words in dict.fromkeys((config.prover, *config.methods)):
+        tasks += solving_tasks("Solomon", partial(_instances, paths), names, words)
+    return tasks
+
+
+def summarise(config: SolomonConfig, rows: Sequence[Row]) -> Table:
+    """Make a line for each method over all files, and one for each class of files."""
+    groups = grouped(add_gaps(rows, config.prover), "method")
+    table = []
+    for words in config.methods:
+        some = groups[words,]
+        classes = grouped(({**row, "class": _class(row["instance"])} for row in some), "class")
+        for name, part in (("all", some), *((key[0], part) for key, part in classes.items())):
+            paper = PAPER.get(words, "") if name == "all" else ""
+            line = {"method": words, "files": name} | performance(part)
+            table.append(line | {"paper's score": paper})
+    return table
+
+
+def _class(name: str) -> str:
+    """Give the class of a file: R1 of R101."""
+    return name.split()[0][:-2]
+
+
+EXPERIMENT = Experiment(
+    name="solomon",
+    title="Solomon's files with variable profit",
+    paper="The paper's Table 4",
+    scales={"quick": QUICK, "full": FULL},
+    tasks=list_tasks,
+    summarise=summarise,
+    data="Solomon's files",
+)
