@@ -361,6 +361,8 @@ def _bench(
     if name == "all" and methods:
         raise _InputError(f"--methods {methods}: choose methods for one experiment, not for all")
     others = [words for words in methods.split(",") if words.strip()]
+    if methods and not others:
+        raise _InputError(f"--methods {methods}: names none")
     for one in chosen:
         if name == "all" and one.data and data is None:
             typer.echo(f"skipped {one.name}: it needs {one.data}, --data FOLDER", err=True)

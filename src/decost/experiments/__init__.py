@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 _MODULES = {
     "main": "main",
     "gaps": "gaps",
+    "ablation": "ablation",
     "solomon": "solomon",
     "ils-time": "ils_time",
     "team": "team",
+    "sensitivity": "sensitivity",
     "stay-ratio": "stay_ratio",
+    "ptar": "ptar",
     "scaling": "scaling",
 }
 

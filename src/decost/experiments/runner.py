@@ -143,7 +143,8 @@ class Experiment(Generic[ConfigT]):
             raise ExperimentError(f"methods: {self.name} has no choice of methods")
         if not methods:
             return config
-        return config.model_copy(update={"methods": tuple(" ".join(m.split()) for m in methods)})
+        chosen = dict.fromkeys(" ".join(words.split()) for words in methods)
+        return config.model_copy(update={"methods": tuple(chosen)})
 
 
 def run_experiment(

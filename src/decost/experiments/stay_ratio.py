@@ -14,7 +14,6 @@ from decost.experiments.runner import Config, Experiment, Folders, Key, Row, Tas
 from decost.experiments.tables import Table, add_gaps, digits, grouped, mean, spread
 from decost.instance import Instance
 from decost.result import Result
-from decost.stays import best_solution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,6 +78,8 @@ def fixed_stays(instance: Instance, share: float) -> Instance:
 
 def _both_stages(words: str, source: partial[list[Instance]], k: int, share: float) -> list[Row]:
     """Plan routes with fixed stays, and then find the best stays for them."""
+    from decost.stays import best_solution
+
     instance = source()[k]
     first = measure(words, fixed_stays(instance, share))
     routes = [route.stops for route in first.result.solution.routes]

@@ -1,0 +1,124 @@
+"""Appendix B.6: what the pTAR loss gains, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from decost.experiments.instances import paper_set, setting_name
+from decost.experiments.measure import solving_tasks
+from decost.experiments.runner import Experiment, Folders, Row, Task
+from decost.experiments.tables import Table, add_gaps, digits, grouped, mean
+from decost.experiments.training import SMALL, TrainingConfig, training_tasks
+
+
+class PtarConfig(TrainingConfig):
+    """The sizes."""
+
+    nodes: tuple[int, ...]
+    window: float = 100
+
+
+QUICK = PtarConfig(
+    nodes=(20, 40),
+    epochs=3,
+    episodes=640,
+    seeds=1,
+    count=100,
+    settings=SMALL,
+    reduced=(
+        "n=20 and 40 instead of 50 and 100; a network of 2 layers and width 64, trained on 3 "
+        "epochs of 640 instances instead of 800 of 10,000, so that gaps are large"
+    ),
+)
+
+FULL = PtarConfig(
+    nodes=(50, 100),
+    epochs=20,
+    episodes=2560,
+    seeds=3,
+    count=1000,
+    reduced="20 epochs of 2,560 instances instead of 800 of 10,000; 3 seeds instead of one",
+)
+
+WITHOUT, WITH = "without pTAR", "with pTAR"
+
+# The paper's table in appendix B.6: gap in percent, runtime, and pTAR efficiency. Its runtimes
+# have no unit, and it does not say of what they are.
+PAPER = {
+    (50, WITHOUT): ("2.28", "21.48", ""),
+    (50, WITH): ("1.06", "25.67", "2.74"),
+    (100, WITHOUT): ("3.06", "45.71", ""),
+    (100, WITH): ("1.22", "52.55", "4.0"),
+}
+
+
+def list_tasks(config: PtarConfig, folders: Folders) -> list[Task]:
+    """List the proofs of each size, and then the trainings without and with the loss."""
+    tasks: list[Task] = []
+    for nodes in config.nodes:
+        setting = setting_name(nodes, config.window)
+        source = partial(paper_set, nodes, config.window, config.count)
+        tasks += solving_tasks(setting, source, range(config.count), config.prover)
+        for label in (WITHOUT, WITH):
+            tasks += training_tasks(
+                config,
+                folders,
+                setting,
+                label,
+                nodes=nodes,
+                window=config.window,
+                ptar=label == WITH,
+            )
+    return tasks
+
+
+def efficiency(gaps: tuple[float, float], times: tuple[float, float]) -> float | None:
+    """Give the pTAR efficiency: part of the gap that is gone, by the part of time that is added.
+
+    Both are pairs without and with the loss. None if no time is added.
+    """
+    gained = (gaps[0] - gaps[1]) / gaps[0]
+    added = (times[1] - times[0]) / times[0]
+    return gained / added if added > 0 else None
+
+
+def summarise(config: PtarConfig, rows: Sequence[Row]) -> Table:
+    """Make two lines for each size; the loss costs time in training alone."""
+    groups = grouped(add_gaps(rows, config.prover), "setting", "method")
+    table = []
+    for nodes in config.nodes:
+        setting = setting_name(nodes, config.window)
+        pair = [groups[setting, label] for label in (WITHOUT, WITH)]
+        gaps = (mean(pair[0], "gap"), mean(pair[1], "gap"))
+        epochs = (mean(pair[0], "epoch_seconds"), mean(pair[1], "epoch_seconds"))
+        gained = efficiency(gaps, epochs)
+        for label, some, gap, seconds in zip((WITHOUT, WITH), pair, gaps, epochs, strict=True):
+            paper = PAPER.get((nodes, label), ("", "", ""))
+            names = ("paper's gap (%)", "paper's runtime", "paper's pTAR efficiency")
+            known = label == WITH and gained is not None
+            table.append(
+                {
+                    "setting": setting,
+                    "training": label,
+                    "trainings": str(config.seeds),
+                    "instances": str(config.count),
+                    "gap (%)": f"{gap:.2f}",
+                    "epoch (s)": digits(seconds),
+                    "time (ms)": digits(1e3 * mean(some, "seconds")),
+                    "batch": str(some[0]["batch"]),
+                    "pTAR efficiency": f"{gained:.2f}" if known else "",
+                }
+                | dict(zip(names, paper, strict=True))
+            )
+    return table
+
+
+EXPERIMENT = Experiment(
+    name="ptar",
+    title="What the pTAR loss gains and costs",
+    paper="The paper's appendix B.6",
+    scales={"quick": QUICK, "full": FULL},
+    tasks=list_tasks,
+    summarise=summarise,
+)
