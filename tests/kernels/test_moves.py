@@ -137,7 +137,7 @@ def test_chain_equals_the_whole_route(case: tuple[Instance, Routes], seed: int) 
 
 @given(case=cases())
 def test_best_insertion(case: tuple[Instance, Routes]) -> None:
-    """The gain is the largest of all places, and that of the place that is named."""
+    """The gain is the largest of all places, and that of the place that is named if there is one."""
     instance, routes = case
     team = make(instance, routes)
     state = random_state(0)
@@ -151,12 +151,42 @@ def test_best_insertion(case: tuple[Instance, Routes]) -> None:
             instance.arrays, team, instance.full_profit, stop, 0.0, state
         )
         most = max(gains.values())
+        unit = 1e-8 * (1 + instance.full_profit[stop])
         if r < 0:
-            assert most == -np.inf
+            assert most <= unit
         else:
-            unit = 1e-8 * (1 + instance.full_profit[stop])
             assert gain == pytest.approx(most, rel=1e-9, abs=unit)
             assert gain == pytest.approx(gains[r, k], rel=1e-9, abs=unit)
+
+
+@given(case=cases(vehicles=1), seed=st.integers(0, 2**32))
+def test_margin(case: tuple[Instance, Routes], seed: int) -> None:
+    """If a way between two visits takes longer, a route loses the margin for each unit at least."""
+    instance, (route,) = case
+    random = np.random.default_rng(seed)
+    team = make(instance, [route])
+    places = [0, *route, instance.end]
+    for k in range(len(route) + 1) if route else ():
+        travel = instance.travel.copy()
+        longer = float(random.choice([0.01, 0.1, 0.3])) * instance.budget
+        travel[places[k], places[k + 1]] += longer
+        slower = profit_of(instance.replace(travel=travel), route)
+        unit = 1e-7 * (1 + instance.full_profit.sum())
+        assert slower <= team.profit[0] - longer * team.margin[0, k] + unit
+
+
+def test_margin_by_hand() -> None:
+    """Two stops of rates 2 and 3, with stays of up to 4, and travel that takes 4.
+
+    Of 10 units the last two stay where the rate is 2; of 6 all stay where it is 3; of 30 most are
+    left over.
+    """
+    for budget, margin in ((10, 2.0), (6, 3.0), (30, 0.0)):
+        line = Instance(
+            budget=budget, xy=[[0, 0], [1, 0], [2, 0]], rate=[0, 2, 3], max_stay=[0, 4, 4]
+        )
+        team = make(line, [[1, 2]])
+        assert team.margin[0, :3].tolist() == [margin] * 3
 
 
 def test_place_that_puts_off_least() -> None:

@@ -5,6 +5,10 @@ and its mirror image for each of its ends (on starting service at the first stop
 earns that begins like one, goes on with some other stops and ends like another is then known
 without looking at anything but these stops and the pieces of the two functions: `step` takes a
 beginning on to one more stop, `close` joins it with an end.
+
+Where they join there is also a margin: what a unit of time is worth there. What a beginning and an
+end earn is concave in the time between them, so that it falls by the margin at least for every unit
+that something in between takes. Most moves need not be looked at any closer than that.
 """
 
 from __future__ import annotations
@@ -32,8 +36,9 @@ class Team(NamedTuple):
 
     Route r is `stops[r, : size[r]]`. The functions of its first k stops are `begin_*[r, k]`:
     earliest departure, profit by then, by how much departure can be put off, and pieces. Those
-    from its stop k on are `end_*[r, k]`: latest start, profit from then on, and pieces. `where`
-    gives the route of a stop, -1 if it has none, and `spot` its position there.
+    from its stop k on are `end_*[r, k]`: latest start, profit from then on, and pieces. The margin
+    of the time between both is `margin[r, k]`. `where` gives the route of a stop, -1 if it has
+    none, and `spot` its position there.
     """
 
     stops: IntArray
@@ -52,8 +57,11 @@ class Team(NamedTuple):
     end_pieces: IntArray
     end_rate: FloatArray
     end_length: FloatArray
+    margin: FloatArray
     rate: FloatArray
     length: FloatArray
+    pool_rate: FloatArray
+    pool_length: FloatArray
 
 
 def make_team(arrays: Arrays, vehicles: int, stops: int, pieces: int) -> Team:
@@ -79,8 +87,11 @@ def make_team(arrays: Arrays, vehicles: int, stops: int, pieces: int) -> Team:
         end_pieces=np.zeros(shape, dtype=np.int64),
         end_rate=np.zeros((*shape, pieces)),
         end_length=np.zeros((*shape, pieces)),
+        margin=np.zeros(shape),
         rate=np.zeros(scratch),
         length=np.zeros(scratch),
+        pool_rate=np.zeros(scratch),
+        pool_length=np.zeros(scratch),
     )
 
 
@@ -141,17 +152,19 @@ def shared(
     other_rate: FloatArray,
     other_length: FloatArray,
     other_pieces: int,
-) -> float:
+) -> tuple[float, float]:
     """Profit of the best use of a wait by one list, and of the time after it by both.
 
-    Of the first list no more than `room` can be used.
+    Of the first list no more than `room` can be used. The second answer is the rate of the last
+    unit of time that is used, 0 if some is not.
     """
-    profit = 0.0
+    profit = margin = 0.0
     a = b = 0
     rest = length[0] if pieces > 0 else 0.0
     while a < pieces and wait > 0.0 and room > 0.0:
         part = min(wait, rest, room)
         profit += rate[a] * part
+        margin = rate[a]
         wait -= part
         room -= part
         rest -= part
@@ -164,6 +177,7 @@ def shared(
         if b == other_pieces or (a < pieces and rate[a] >= other_rate[b]):
             part = min(time, rest, room)
             profit += rate[a] * part
+            margin = rate[a]
             room -= part
             a += 1
             rest = length[a] if a < pieces else 0.0
@@ -172,38 +186,99 @@ def shared(
         else:
             part = min(time, other_length[b])
             profit += other_rate[b] * part
+            margin = other_rate[b]
             b += 1
         time -= part
-    return profit
+    if wait > 0.0 or time > 0.0:
+        margin = 0.0
+    return profit, margin
+
+
+@lean
+def join(
+    arrays: Arrays,
+    team: Team,
+    place: int,
+    time: float,
+    rate: FloatArray,
+    length: FloatArray,
+    pieces: int,
+    room: float,
+    r: int,
+    k: int,
+) -> tuple[float, float]:
+    """Profit of a function's pieces and of a route from its stop k on, and the margin.
+
+    The profit is minus infinity if that is too late.
+    """
+    target, opens = arrays.end, -np.inf
+    if k < team.size[r]:
+        target = team.stops[r, k]
+        opens = arrays.open[target]
+    time += arrays.travel[place, target]
+    wait = max(0.0, opens - time)
+    left = team.end_time[r, k] - time - wait
+    if not left >= -arrays.slack:
+        return -np.inf, 0.0
+    profit, margin = shared(
+        rate,
+        length,
+        pieces,
+        room,
+        wait,
+        left,
+        team.end_rate[r, k],
+        team.end_length[r, k],
+        team.end_pieces[r, k],
+    )
+    return team.end_value[r, k] + profit, margin
 
 
 @lean
 def close(arrays: Arrays, team: Team, tip: Tip, r: int, k: int) -> float:
     """Profit of going on with a route from its stop k; minus infinity if that is too late."""
-    target, opens = arrays.end, -np.inf
-    if k < team.size[r]:
-        target = team.stops[r, k]
-        opens = arrays.open[target]
-    time = tip.time + arrays.travel[tip.place, target]
-    wait = max(0.0, opens - time)
-    left = team.end_time[r, k] - time - wait
-    if not left >= -arrays.slack:
-        return -np.inf
-    return float(
-        tip.value
-        + team.end_value[r, k]
-        + shared(
-            team.rate,
-            team.length,
-            tip.pieces,
-            tip.room,
-            wait,
-            left,
-            team.end_rate[r, k],
-            team.end_length[r, k],
-            team.end_pieces[r, k],
-        )
+    profit, _ = join(
+        arrays,
+        team,
+        tip.place,
+        tip.time,
+        team.rate,
+        team.length,
+        tip.pieces,
+        tip.room,
+        r,
+        k,
     )
+    return float(tip.value + profit)
+
+
+@lean
+def meet(arrays: Arrays, team: Team, r: int, i: int, j: int) -> tuple[float, float]:
+    """Profit of the first i stops of a route and those from stop j on, and the margin."""
+    profit, margin = join(
+        arrays,
+        team,
+        team.stops[r, i - 1] if i > 0 else 0,
+        team.begin_time[r, i],
+        team.begin_rate[r, i],
+        team.begin_length[r, i],
+        team.begin_pieces[r, i],
+        team.begin_room[r, i],
+        r,
+        j,
+    )
+    return team.begin_value[r, i] + profit, margin
+
+
+@lean
+def most(arrays: Arrays, stop: int, margin: float) -> float:
+    """Most that a stop earns beyond what the time of its stay is worth at a margin."""
+    profit = arrays.reward[stop]
+    for p in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+        if arrays.piece_rate[p] <= margin:
+            break
+        profit += (arrays.piece_rate[p] - margin) * arrays.piece_length[p]
+    return float(profit)
 
 
 @lean
@@ -235,8 +310,10 @@ def refresh(arrays: Arrays, team: Team, r: int, first: int) -> bool:
         if not step_back(arrays, team, r, k):
             return False
     team.profit[r] = 0.0
+    team.margin[r, 0] = 0.0
     if size > 0:
-        team.profit[r] = close(arrays, team, take(team, r, size), r, size)
+        for k in range(size + 1):
+            team.profit[r], team.margin[r, k] = meet(arrays, team, r, k, k)
     return True
 
 
@@ -281,11 +358,11 @@ def best_insertion(
     blink: float,
     state: RandomState,
 ) -> tuple[int, int, float, float]:
-    """Find where a stop is best inserted: route, position, gain, and cost; route -1 if nowhere.
+    """Find where a stop is best inserted: route, position, gain, and cost.
 
-    The cost is the time by which the next visit is put off, and a little for the detour. Of
-    places with equal gain the one with the least cost is taken. A place is overlooked with
-    probability `blink`.
+    The route is -1 if it gains nothing anywhere. The cost is the time by which the next visit is
+    put off, and a little for the detour. Of places with equal gain the one with the least cost
+    is taken. A place is overlooked with probability `blink`.
     """
     travel, opens, slack = arrays.travel, arrays.open, arrays.slack
     min_stay, reward, leave_by = arrays.min_stay[stop], arrays.reward[stop], arrays.leave_by[stop]
@@ -296,7 +373,7 @@ def best_insertion(
     begin_value, end_value = team.begin_value, team.end_value
     begin_pieces, end_pieces = team.begin_pieces, team.end_pieces
     best_r, best_k = -1, 0
-    best_gain, best_cost = -np.inf, np.inf
+    best_gain, best_cost = 0.0, np.inf
     near = EQUAL * full_profit[stop]
     top = full_profit[stop] - near
     for r in range(len(team.size)):
@@ -330,6 +407,12 @@ def best_insertion(
                 continue
             value = begin_value[r, k] + end_value[r, k] + reward
             if not (plain and begin_pieces[r, k] == 0 and end_pieces[r, k] == 0):
+                margin = team.margin[r, k]
+                longer = travel[place, stop] + travel[stop, target] - travel[place, target]
+                longer += min_stay
+                limit = most(arrays, stop, margin) - longer * margin
+                if longer >= 0.0 and limit <= best_gain - near and team.profit[r] > -np.inf:
+                    continue
                 room = team.begin_room[r, k]
                 spent, pieces, _ = window(
                     team.begin_rate[r, k],
@@ -341,7 +424,7 @@ def best_insertion(
                     length,
                 )
                 pieces = serve(arrays, stop, rate, length, pieces)
-                value += spent + shared(
+                more, _ = shared(
                     rate,
                     length,
                     pieces,
@@ -352,6 +435,7 @@ def best_insertion(
                     team.end_length[r, k],
                     end_pieces[r, k],
                 )
+                value += spent + more
             gain = value - team.profit[r]
             if gain > best_gain + near or (gain > best_gain - near and cost < best_cost):
                 best_r, best_k = r, k
@@ -426,19 +510,49 @@ def change_within(
     least: FloatArray,
     halt: Halt,
 ) -> int:
-    """Find a better order of a part of a route and take it; 1 if so, 0 if none, -1 if full.
+    """Find better orders of parts of a route and take them; 1 if any, 0 if none, -1 if full.
 
     Tried are the exchange of two visits, the part turned round (2-opt), and one to three visits
     moved to the other end of it (relocate and or-opt).
     """
     size = team.size[r]
-    for a in range(size - 1):
-        for b in range(a + 1, size):
+    changed = 0
+    a = 0
+    while a < size - 1:
+        # What all orders of the part earn at most is what it earns without windows, the pieces of
+        # its stops being in one pool with those before it.
+        place = team.stops[r, a - 1] if a > 0 else 0
+        time, value = team.begin_time[r, a], team.begin_value[r, a]
+        pieces = team.begin_pieces[r, a]
+        for p in range(pieces):
+            team.pool_rate[p] = team.begin_rate[r, a, p]
+            team.pool_length[p] = team.begin_length[r, a, p]
+        again = False
+        for b in range(a, size):
             if halt[0]:
-                return 0
+                return changed
+            stop = team.stops[r, b]
+            time += arrays.travel[place, stop] + arrays.min_stay[stop]
+            value += arrays.reward[stop]
+            pieces = serve(arrays, stop, team.pool_rate, team.pool_length, pieces)
+            place = stop
             length = b - a + 1
-            for k in range(length):
-                old[k] = team.stops[r, a + k]
+            old[length - 1] = stop
+            if length == 1:
+                continue
+            limit, margin = join(
+                arrays,
+                team,
+                place,
+                time,
+                team.pool_rate,
+                team.pool_length,
+                pieces,
+                np.inf,
+                r,
+                b + 1,
+            )
+            limit += value - team.profit[r]
             before = detour(arrays, team, r, a, old, length, r, b + 1)
             for kind in range(-LONGEST_SEGMENT, LONGEST_SEGMENT + 2):
                 if abs(kind) >= length and kind <= LONGEST_SEGMENT and kind != 0:
@@ -453,13 +567,46 @@ def change_within(
                 else:  # move the first to the end, or the last to the front
                     for k in range(length):
                         some[k] = old[(k + kind) % length]
-                value = chain(arrays, team, r, a, some, length, r, b + 1)
-                if value == -np.inf:
-                    continue
                 saving = before - detour(arrays, team, r, a, some, length, r, b + 1)
-                if worth(value - team.profit[r], saving, least[0], least[1]):
-                    return 1 if splice(arrays, team, r, a, b + 1, some, length) else -1
-    return 0
+                if saving <= 0.0 and limit + margin * saving <= least[0]:
+                    continue
+                gain = chain(arrays, team, r, a, some, length, r, b + 1) - team.profit[r]
+                if worth(gain, saving, least[0], least[1]):
+                    if not splice(arrays, team, r, a, b + 1, some, length):
+                        return -1
+                    changed = 1
+                    again = True
+                    break
+            if again:
+                break
+        if not again:
+            a += 1
+    return changed
+
+
+@lean
+def without_part(arrays: Arrays, team: Team, r: int, base: FloatArray, margin: FloatArray) -> None:
+    """Write what a route earns without parts of up to three visits, and the margins there."""
+    for i in range(team.size[r] + 1):
+        for m in range(min(LONGEST_SEGMENT, team.size[r] - i) + 1):
+            base[i, m], margin[i, m] = meet(arrays, team, r, i, i + m)
+
+
+@lean
+def limit_with(
+    arrays: Arrays, base: float, margin: float, longer: float, some: IntArray, count: int
+) -> float:
+    """Most that a route earns with some stops in a gap, the way through them being so much longer.
+
+    Infinite if that is not known.
+    """
+    for k in range(count):
+        longer += arrays.min_stay[some[k]]
+    if not (longer >= 0.0 and base > -np.inf):
+        return np.inf
+    for k in range(count):
+        base += most(arrays, some[k], margin)
+    return base - longer * margin
 
 
 @lean
@@ -470,6 +617,7 @@ def change_between(
     s: int,
     some: IntArray,
     others: IntArray,
+    gaps: FloatArray,
     least: FloatArray,
     halt: Halt,
 ) -> int:
@@ -479,6 +627,8 @@ def change_between(
     or-opt), and all visits from somewhere on (2-opt between routes).
     """
     both = team.profit[r] + team.profit[s]
+    without_part(arrays, team, r, gaps[0], gaps[1])
+    without_part(arrays, team, s, gaps[2], gaps[3])
     for a in range(team.size[r] + 1):
         for b in range(team.size[s] + 1):
             if halt[0]:
@@ -505,16 +655,24 @@ def change_between(
                         - detour(arrays, team, s, b, some, 0, r, a)
                     )
                 else:
+                    new_r = detour(arrays, team, r, a, others, n, r, a + m)
+                    new_s = detour(arrays, team, s, b, some, m, s, b + n)
+                    saving = (
+                        detour(arrays, team, r, a, some, m, r, a + m)
+                        + detour(arrays, team, s, b, others, n, s, b + n)
+                        - new_r
+                        - new_s
+                    )
+                    new_r -= detour(arrays, team, r, a, others, 0, r, a + m)
+                    new_s -= detour(arrays, team, s, b, some, 0, s, b + n)
+                    limit = limit_with(arrays, gaps[0, a, m], gaps[1, a, m], new_r, others, n)
+                    limit += limit_with(arrays, gaps[2, b, n], gaps[3, b, n], new_s, some, m)
+                    if not worth(limit - both, saving, least[0], least[1]):
+                        continue
                     value = chain(arrays, team, r, a, others, n, r, a + m)
                     if value == -np.inf:
                         continue
                     value += chain(arrays, team, s, b, some, m, s, b + n)
-                    saving = (
-                        detour(arrays, team, r, a, some, m, r, a + m)
-                        + detour(arrays, team, s, b, others, n, s, b + n)
-                        - detour(arrays, team, r, a, others, n, r, a + m)
-                        - detour(arrays, team, s, b, some, m, s, b + n)
-                    )
                 if worth(value - both, saving, least[0], least[1]):
                     done = splice(arrays, team, r, a, a + m, others, n)
                     done = splice(arrays, team, s, b, b + n, some, m) and done
@@ -539,6 +697,8 @@ def change_visits(
         old = team.stops[r, k]
         some[0] = old
         before = detour(arrays, team, r, k, some, 1, r, k + 1)
+        direct = detour(arrays, team, r, k, some, 0, r, k + 1)
+        without, margin = meet(arrays, team, r, k, k + 1)
         for number in range(-1, len(useful)):
             count = 0
             if number >= 0:
@@ -546,10 +706,14 @@ def change_visits(
                     continue
                 some[0] = useful[number]
                 count = 1
+            way = detour(arrays, team, r, k, some, count, r, k + 1)
+            saving = before - way
+            limit = limit_with(arrays, without, margin, way - direct, some, count)
+            if not worth(limit - team.profit[r], saving, least[0], least[1]):
+                continue
             value = chain(arrays, team, r, k, some, count, r, k + 1)
             if value == -np.inf:
                 continue
-            saving = before - detour(arrays, team, r, k, some, count, r, k + 1)
             if worth(value - team.profit[r], saving, least[0], least[1]):
                 team.where[old] = -1
                 return 1 if splice(arrays, team, r, k, k + 1, some, count) else -1
@@ -610,6 +774,7 @@ def descend(
     nodes = len(team.where)
     some = np.empty(nodes, dtype=np.int64)
     others = np.empty(nodes, dtype=np.int64)
+    gaps = np.empty((4, team.stops.shape[1] + 1, LONGEST_SEGMENT + 1))
     least = np.array([EQUAL * full_profit[useful].mean(), EQUAL * arrays.budget])
     vehicles = len(team.size)
     again = True
@@ -624,7 +789,7 @@ def descend(
             for s in range(r + 1, vehicles):
                 if answer != 0 or team.size[r] + team.size[s] == 0:
                     break
-                answer = change_between(arrays, team, r, s, some, others, least, halt)
+                answer = change_between(arrays, team, r, s, some, others, gaps, least, halt)
         if answer < 0:
             return False
         again = answer > 0 and not halt[0]
