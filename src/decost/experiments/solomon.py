@@ -54,17 +54,18 @@ PAPER = {
 
 
 @lru_cache(maxsize=1)
-def _instances(paths: tuple[Path, ...]) -> list[Instance]:
+def _instances(paths: tuple[Path, ...], names: tuple[str, ...]) -> list[Instance]:
+    """Read files, which are kept in mind under their paths and what is in them."""
     return [read(path, profit="variable") for path in paths]
 
 
 def list_tasks(config: SolomonConfig, folders: Folders) -> list[Task]:
     """List the proofs of all files, and then the methods."""
     paths = tuple(solomon_files(folders.data)[:: config.every])
-    names = [file_name(path) for path in paths]
+    names = tuple(map(file_name, paths))
     tasks: list[Task] = []
     for words in dict.fromkeys((config.prover, *config.methods)):
-        tasks += solving_tasks("Solomon", partial(_instances, paths), names, words)
+        tasks += solving_tasks("Solomon", partial(_instances, paths, names), names, words)
     return tasks
 
 
