@@ -414,7 +414,7 @@ def _bench_progress(name: str) -> Iterator[Callable[[Any], object]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     console = Console(stderr=True)
-    before = [""]
+    before: list[str] = []
     with Progress(
         TextColumn(name),
         BarColumn(),
@@ -426,13 +426,15 @@ def _bench_progress(name: str) -> Iterator[Callable[[Any], object]]:
         bar = progress.add_task("", total=None)
 
         def report(news: Any) -> None:
+            if news.done and not before:
+                typer.echo(f"{name}: {news.done} of {news.total} tasks were done before", err=True)
             left = f"about {_duration(news.left)} left"
             what = f"{left}  {news.next}" if news.next else ""
             progress.update(bar, completed=news.done, total=news.total, description=what)
-            if not console.is_terminal and news.next not in ("", before[0]):
-                before[0] = news.next
+            if not console.is_terminal and news.next not in ("", *before[-1:]):
                 done = f"{news.done} of {news.total} tasks done"
                 typer.echo(f"{name}: {done}, {left}; next {news.next}", err=True)
+            before.append(news.next)
 
         yield report
 

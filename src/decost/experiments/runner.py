@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +29,13 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the rows; those of another are not mixed with them."""
 
+POLL = 0.1
+"""Seconds between two looks for Ctrl-C."""
+
 SCALES = ("quick", "full")
 
 Row: TypeAlias = dict[str, Any]
-"""What was measured, with the fields of its key."""
+"""What was measured, with the fields of its key and, once it is kept, the time (`at`)."""
 
 
 class ExperimentError(ValueError):
@@ -192,16 +194,13 @@ def run_experiment(
     tasks = experiment.tasks(config, folders)
     folders.out.mkdir(parents=True, exist_ok=True)
     path = rows_path(experiment, scale, folders.out)
-    with _open_rows(path, _head(experiment, config)) as (rows, save), _interruptible() as ctrl_c:
+    with _open_rows(path, _head(experiment, config)) as (rows, save), _worker() as do:
         todo = [task for task in tasks if not all(key in rows for key in task.keys)]
         pace = _Pace(tasks, todo)
         for task in todo:
             report(pace.news())
             begin = time.perf_counter()
-            measured = task.measure()
-            # A method answers Ctrl-C with its best plan so far, which is not what is asked for.
-            ctrl_c.check()
-            save(task.keys, measured)
+            save(task.keys, do(task))
             pace.finish(task, time.perf_counter() - begin)
         report(pace.news())
     asked = [{**key._asdict(), **rows[key]} for task in tasks for key in task.keys]
@@ -241,7 +240,8 @@ def _open_rows(
         rows = _read_rows(path, whole, head) if whole else {}
 
         def save(keys: Sequence[Key], measured: Sequence[Row]) -> None:
-            new = dict(zip(keys, measured, strict=True))
+            at = {"at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
+            new = {key: row | at for key, row in zip(keys, measured, strict=True)}
             _append(file, [{**key._asdict(), **row} for key, row in new.items()])
             rows.update(new)
 
@@ -295,33 +295,25 @@ def _lock(file: BinaryIO, path: Path) -> None:
             raise ExperimentError(f"{path}: another run is at work on it") from None
 
 
-class _CtrlC:
-    """Remembers Ctrl-C, also if a method has taken it for the end of its time."""
-
-    def __init__(self) -> None:
-        self.struck = False
-
-    def check(self) -> None:
-        if self.struck:
-            raise KeyboardInterrupt
-
-
 @contextmanager
-def _interruptible() -> Iterator[_CtrlC]:
-    ctrl_c = _CtrlC()
-    if threading.current_thread() is not threading.main_thread():
-        yield ctrl_c
-        return
+def _worker() -> Iterator[Callable[[Task], Sequence[Row]]]:
+    """Give a function that does a task in another thread, while this one waits for Ctrl-C.
 
-    def strike(number: int, frame: Any) -> None:
-        ctrl_c.struck = True
-        signal.default_int_handler(number, frame)
+    There, Ctrl-C neither meets a kernel, which it can crash, nor is it answered by a method with
+    its best plan so far, which is not what is measured. What the thread is at then is not kept.
+    """
+    pool = ThreadPoolExecutor(1)
 
-    before = signal.signal(signal.SIGINT, strike)
+    def do(task: Task) -> Sequence[Row]:
+        future = pool.submit(task.measure)
+        while not future.done():  # Ctrl-C may not wake a thread that waits without end
+            wait([future], timeout=POLL)
+        return future.result()
+
     try:
-        yield ctrl_c
+        yield do
     finally:
-        signal.signal(signal.SIGINT, before)
+        pool.shutdown(wait=False)
 
 
 class _Pace:
@@ -371,6 +363,7 @@ def _write(
 ) -> list[Path]:
     table = experiment.summarise(config, rows)
     stem = folder / f"{experiment.name}-{scale}"
+    times = [row["at"] for row in rows]
     loads = [row["load"] for row in rows if row.get("load") is not None]
     head = [
         f"# {experiment.title}",
@@ -378,7 +371,7 @@ def _write(
         f"{experiment.paper}.",
         "",
         f"* {machine()}",
-        f"* {time.strftime('%Y-%m-%d')}, decost {__version__}, `{command}`",
+        f"* measured from {min(times)} to {max(times)} UTC by decost {__version__}: `{command}`",
         f"* {len(rows)} rows in `{rows_path(experiment, scale, folder).name}`; "
         "times are those of one instance after warm-up, by one thread (auto: two); when a method "
         "found its best plan is known to 0.1 s",

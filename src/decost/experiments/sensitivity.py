@@ -1,4 +1,8 @@
-"""Appendix B.4: the weights beta1 of REINFORCE and beta2 of the pTAR loss."""
+"""Appendix B.4: the weights beta1 of REINFORCE and beta2 of the pTAR loss.
+
+Adam takes the same steps whatever a loss is multiplied by, so that pairs of the same ratio give
+the same network, but for rounding and the weight decay.
+"""
 
 from __future__ import annotations
 
