@@ -137,7 +137,7 @@ def test_chain_equals_the_whole_route(case: tuple[Instance, Routes], seed: int) 
 
 @given(case=cases())
 def test_best_insertion(case: tuple[Instance, Routes]) -> None:
-    """The gain is the largest of all places, and that of the place that is named if there is one."""
+    """The gain is the largest of all places, and that of the place named if there is one."""
     instance, routes = case
     team = make(instance, routes)
     state = random_state(0)

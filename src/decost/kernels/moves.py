@@ -350,6 +350,72 @@ def step_back(arrays: Arrays, team: Team, r: int, k: int) -> bool:
 
 
 @lean
+def put_off(arrays: Arrays, team: Team, r: int, k: int, stop: int) -> float:
+    """Tell by how much the visit after a new one starts later; infinite if that is too late.
+
+    A detour adds a little, even if nothing is put off.
+    """
+    travel, size = arrays.travel, team.size[r]
+    place = team.stops[r, k - 1] if k > 0 else 0
+    time = max(team.begin_time[r, k] + travel[place, stop], arrays.open[stop])
+    min_stay = arrays.min_stay[stop]
+    late = min(arrays.close[stop], arrays.leave_by[stop] - min_stay)
+    target, earliest = arrays.end, -np.inf
+    if k < size:
+        target = team.stops[r, k]
+        earliest = arrays.open[target]
+    arrive = max(time + min_stay + travel[stop, target], earliest)
+    if not (time <= late + arrays.slack and arrive <= team.end_time[r, k] + arrays.slack):
+        return np.inf
+    direct = team.begin_time[r, k] + travel[place, target] if size > 0 else 0.0
+    detour = travel[place, stop] + travel[stop, target] - travel[place, target]
+    return float(arrive - max(direct, earliest) + DETOUR * detour)
+
+
+@lean
+def gain_limit(arrays: Arrays, team: Team, r: int, k: int, stop: int) -> float:
+    """Most that a new visit can gain, by the margin there."""
+    if team.profit[r] == -np.inf:
+        return np.inf
+    place = team.stops[r, k - 1] if k > 0 else 0
+    target = team.stops[r, k] if k < team.size[r] else arrays.end
+    longer = arrays.travel[place, stop] + arrays.travel[stop, target] - arrays.travel[place, target]
+    longer += arrays.min_stay[stop]
+    if longer < 0.0:
+        return np.inf
+    margin = team.margin[r, k]
+    return float(most(arrays, stop, margin) - longer * margin)
+
+
+@lean
+def insertion_gain(arrays: Arrays, team: Team, r: int, k: int, stop: int) -> float:
+    """Tell exactly what a new visit gains where it is in time."""
+    value = team.begin_value[r, k] + team.end_value[r, k] + arrays.reward[stop]
+    plain = arrays.piece_start[stop] == arrays.piece_start[stop + 1]
+    if plain and team.begin_pieces[r, k] == 0 and team.end_pieces[r, k] == 0:
+        return float(value - team.profit[r])
+    place = team.stops[r, k - 1] if k > 0 else 0
+    time = team.begin_time[r, k] + arrays.travel[place, stop]
+    wait = max(0.0, arrays.open[stop] - time)
+    time += wait
+    min_stay, leave_by, room = arrays.min_stay[stop], arrays.leave_by[stop], team.begin_room[r, k]
+    spent, pieces, _ = window(
+        team.begin_rate[r, k],
+        team.begin_length[r, k],
+        team.begin_pieces[r, k],
+        min(wait, room),
+        min(room - wait, min(arrays.close[stop], leave_by - min_stay) - time),
+        team.rate,
+        team.length,
+    )
+    time += min_stay
+    pieces = serve(arrays, stop, team.rate, team.length, pieces)
+    room = leave_by - time
+    more, _ = join(arrays, team, stop, time, team.rate, team.length, pieces, room, r, k)
+    return float(team.begin_value[r, k] + arrays.reward[stop] + spent + more - team.profit[r])
+
+
+@lean
 def best_insertion(
     arrays: Arrays,
     team: Team,
@@ -364,79 +430,31 @@ def best_insertion(
     put off, and a little for the detour. Of places with equal gain the one with the least cost
     is taken. A place is overlooked with probability `blink`.
     """
-    travel, opens, slack = arrays.travel, arrays.open, arrays.slack
-    min_stay, reward, leave_by = arrays.min_stay[stop], arrays.reward[stop], arrays.leave_by[stop]
-    late = min(arrays.close[stop], leave_by - min_stay)
-    plain = arrays.piece_start[stop] == arrays.piece_start[stop + 1]
-    rate, length = team.rate, team.length
-    stops, begin_time, end_time = team.stops, team.begin_time, team.end_time
-    begin_value, end_value = team.begin_value, team.end_value
-    begin_pieces, end_pieces = team.begin_pieces, team.end_pieces
     best_r, best_k = -1, 0
     best_gain, best_cost = 0.0, np.inf
     near = EQUAL * full_profit[stop]
     top = full_profit[stop] - near
+    late = arrays.close[stop] + arrays.slack
+    early = arrays.open[stop] - arrays.slack
+    stays = len(arrays.piece_rate) > 0
     for r in range(len(team.size)):
         size = team.size[r]
         if r > 0 and size == 0 and team.size[r - 1] == 0:
             continue  # no better than the one before
         first = 0
-        while first < size and end_time[r, first] < opens[stop] - slack:
+        while first < size and team.end_time[r, first] < early:
             first += 1
         for k in range(first, size + 1):
-            if begin_time[r, k] > late + slack:
+            if team.begin_time[r, k] > late:
                 break  # and later still from there on
-            place = stops[r, k - 1] if k > 0 else 0
-            time = begin_time[r, k] + travel[place, stop]
-            wait = max(0.0, opens[stop] - time)
-            time += wait
-            if not time <= late + slack or (blink > 0.0 and draw(state) < blink):
+            cost = put_off(arrays, team, r, k, stop)
+            if cost == np.inf or (best_gain >= top and cost >= best_cost):
                 continue
-            depart = time + min_stay
-            target = stops[r, k] if k < size else arrays.end
-            earliest = opens[target] if k < size else -np.inf
-            arrive = depart + travel[stop, target]
-            target_wait = max(0.0, earliest - arrive)
-            left = end_time[r, k] - arrive - target_wait
-            if not left >= -slack:
+            if stays and gain_limit(arrays, team, r, k, stop) <= best_gain - near:
                 continue
-            direct = begin_time[r, k] + travel[place, target] if size > 0 else 0.0
-            cost = max(arrive, earliest) - max(direct, earliest)
-            cost += DETOUR * (travel[place, stop] + travel[stop, target] - travel[place, target])
-            if best_gain >= top and cost >= best_cost:
+            if blink > 0.0 and draw(state) < blink:
                 continue
-            value = begin_value[r, k] + end_value[r, k] + reward
-            if not (plain and begin_pieces[r, k] == 0 and end_pieces[r, k] == 0):
-                margin = team.margin[r, k]
-                longer = travel[place, stop] + travel[stop, target] - travel[place, target]
-                longer += min_stay
-                limit = most(arrays, stop, margin) - longer * margin
-                if longer >= 0.0 and limit <= best_gain - near and team.profit[r] > -np.inf:
-                    continue
-                room = team.begin_room[r, k]
-                spent, pieces, _ = window(
-                    team.begin_rate[r, k],
-                    team.begin_length[r, k],
-                    begin_pieces[r, k],
-                    min(wait, room),
-                    min(room - wait, late - time),
-                    rate,
-                    length,
-                )
-                pieces = serve(arrays, stop, rate, length, pieces)
-                more, _ = shared(
-                    rate,
-                    length,
-                    pieces,
-                    leave_by - depart,
-                    target_wait,
-                    left,
-                    team.end_rate[r, k],
-                    team.end_length[r, k],
-                    end_pieces[r, k],
-                )
-                value += spent + more
-            gain = value - team.profit[r]
+            gain = insertion_gain(arrays, team, r, k, stop)
             if gain > best_gain + near or (gain > best_gain - near and cost < best_cost):
                 best_r, best_k = r, k
                 best_gain, best_cost = gain, cost

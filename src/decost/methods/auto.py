@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import get_native_id
 
 import numpy as np
 
@@ -18,6 +21,9 @@ from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
 from decost.methods.search import Searches
 from decost.result import Result
+
+NICE = 5
+"""How much the thread that looks for a proof gives way: it gets a quarter of a core at least."""
 
 
 class AutoOptions(TimedOptions, exact.ExactOptions):
@@ -43,9 +49,9 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     name, prove = _prover(instance)
     searches = Searches(instance, known.solution, options.seed, 1)
     start = options.model_copy(update={"start": known.solution})
+    ahead = Clock(clock.left, options.progress, searches.plan)
     with _going_on(searches):
-        ahead = Clock(clock.left, options.progress, searches.plan)
-        proof = prove(instance, start, ahead)
+        proof = _aside(lambda: prove(instance, start, ahead), ahead)
         if proof.status != "optimal":  # too large to prove more, but the search goes on
             ahead.work(lambda: _wait(ahead))
     for part, result in (("search", searches.result()), (name, proof)):
@@ -102,6 +108,23 @@ def _going_on(searches: Searches) -> Iterator[None]:
         finally:
             halt[0] = 1
             future.result()
+
+
+def _aside(function: Callable[[], Result], clock: Clock) -> Result:
+    """Do something in a thread that gives way to the search where there is only one core."""
+    results: list[Result] = []
+
+    def run() -> None:
+        if sys.platform == "linux":  # where a thread can be nicer than its process
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), NICE)
+        results.append(function())
+
+    def wait_for_it() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(run).result()
+
+    clock.work(wait_for_it)
+    return results[0]
 
 
 def _wait(clock: Clock) -> None:

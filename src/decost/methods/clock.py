@@ -70,7 +70,11 @@ class Clock:
         answer over to Python can crash it.
         """
         if current_thread() is not main_thread():
-            function()
+            try:
+                function()
+            except KeyboardInterrupt:  # passed on by what else runs on this clock
+                if not self.interrupted:
+                    raise
             return
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(function)

@@ -1,0 +1,154 @@
+"""Tests of `auto`: a search, a proof beside it, and what the two tell each other."""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import count
+
+import numpy as np
+import pytest
+
+import decost
+from decost import Instance, Solution, check, generate
+from decost.methods import auto as module
+from decost.methods import columns, exact
+from decost.methods.clock import Clock
+from decost.methods.exact import ExactOptions
+from decost.methods.search import Searches
+from decost.result import Result
+from decost.stays import best_solution
+
+NOBODY = Solution(())
+
+
+def easy(vehicles: int) -> Instance:
+    """Make an instance that is proven soon, but not at once."""
+    (instance,) = generate("mixed", nodes=14, count=1, seed=3, vehicles=vehicles)
+    return instance
+
+
+def hard(vehicles: int = 1) -> Instance:
+    """Make an instance that takes longer to prove than any test: no windows, long routes."""
+    (one,) = generate("paper", nodes=50, window=100, count=1, seed=7, vehicles=vehicles)
+    return one.replace(open=np.zeros(one.nodes), close=np.full(one.nodes, one.budget))
+
+
+def prover(vehicles: int):  # type: ignore[no-untyped-def]
+    """Give the method that proves plans."""
+    return exact.prove if vehicles == 1 else columns.prove
+
+
+@pytest.mark.parametrize("vehicles", [1, 2])
+def test_agrees_with_milp(vehicles: int) -> None:
+    """A proven plan earns what the mathematical program does."""
+    instance = easy(vehicles)
+    result = decost.solve(instance, time_limit=60)
+    assert result.status == "optimal"
+    assert check(instance, result.solution) == []
+    assert result.profit == pytest.approx(
+        decost.solve(instance, "milp", time_limit=60).profit, rel=1e-5
+    )
+
+
+@pytest.mark.parametrize("vehicles", [1, 2])
+def test_proof_hears_of_a_plan(vehicles: int) -> None:
+    """A plan from elsewhere that is better than all a proof has found becomes its own."""
+    instance = hard(vehicles)
+    plan = decost.solve(instance, "search", iterations=3000).solution
+    alone = prover(vehicles)(instance, ExactOptions(), Clock(0.5))
+    assert alone.profit < plan.profit, "the test needs a plan that is not found so soon"
+    heard = prover(vehicles)(instance, ExactOptions(), Clock(3.0, hear=lambda: plan))
+    assert heard.profit == pytest.approx(plan.profit)
+    assert heard.solution == plan
+    assert heard.bound is not None
+    assert heard.bound >= plan.profit
+
+
+@pytest.mark.parametrize("vehicles", [1, 2])
+def test_proof_of_a_heard_plan(vehicles: int) -> None:
+    """A proof that hears of the best plan proves it; one that hears of a poor one finds better."""
+    instance = easy(vehicles)
+    best = decost.solve(instance, time_limit=60)
+    for plan in (best.solution, decost.solve(instance, "greedy").solution):
+        heard = prover(vehicles)(instance, ExactOptions(), Clock(60, hear=lambda plan=plan: plan))
+        assert heard.status == "optimal"
+        assert heard.profit == pytest.approx(best.profit, rel=1e-9)
+        assert check(instance, heard.solution) == []
+
+
+@pytest.mark.parametrize("vehicles", [1, 2])
+def test_plans_that_come_later(vehicles: int) -> None:
+    """Better and better plans that come while a proof runs are all taken over."""
+    instance = hard(vehicles)
+    best = decost.solve(instance, "search", iterations=3000).solution
+    thirds = [[route.stops[: len(route.stops) * k // 3] for route in best.routes] for k in (1, 2)]
+    plans = [*(best_solution(instance, routes) for routes in thirds), best]
+    asked = count()
+
+    def hear() -> Solution:
+        return plans[min(next(asked), 2)]
+
+    told: list[float] = []
+    clock = Clock(10.0, lambda news: told.append(news.profit), hear)
+    result = prover(vehicles)(instance, ExactOptions(start=NOBODY), clock)
+    assert next(asked) > 2
+    assert result.profit >= best.profit
+    assert told == sorted(told)
+
+
+def test_no_plan_before_a_search_is_better() -> None:
+    """A search tells nothing until it has improved its start; then a plan that keeps the rules."""
+    instance = hard()
+    start = decost.solve(instance, "greedy").solution
+    searches = Searches(instance, start, 0, 1)
+    assert searches.plan() is None
+    searches.run(20, np.zeros(1, dtype=np.uint8))
+    plan = searches.plan()
+    assert plan is not None
+    assert plan.profit == searches.profit > start.profit
+    assert check(instance, plan) == []
+    assert searches.plan() is plan
+
+
+@pytest.mark.parametrize("torn", [[[1, 2, 1]], [list(range(1, 50))]])
+def test_routes_that_change_while_they_are_read(
+    torn: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Routes with a stop twice, or too long for the budget, are not told."""
+    instance = hard()
+    searches = Searches(instance, NOBODY, 0, 1)
+    searches.run(20, np.zeros(1, dtype=np.uint8))
+    (one,) = searches._searches
+    with monkeypatch.context() as patch:
+        patch.setattr(type(one), "routes", lambda self: torn)
+        assert searches.plan() is None
+    assert searches.plan() is not None
+
+
+@pytest.mark.parametrize("vehicles", [1, 2])
+def test_search_goes_on_without_a_proof(vehicles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the proof gives up at once, the search has the time that is left."""
+
+    def give_up(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+        return Result(instance, options.start or NOBODY, "feasible", math.inf)
+
+    instance = hard(vehicles)
+    decost.solve(instance, time_limit=0.2)
+    monkeypatch.setattr(module, "_prover", lambda instance: ("exact", give_up))
+    begin = time.perf_counter()
+    result = decost.solve(instance, time_limit=1.0)
+    assert 0.9 < time.perf_counter() - begin < 3.0
+    assert result.found_by == "search"
+    assert result.profit > decost.solve(instance, "greedy").profit
+    assert result.details["rounds"] > 100
+
+
+def test_says_what_found_the_plan() -> None:
+    """An easy plan comes from `exact` at once; without time a team has greedy's."""
+    (instance,) = generate("paper", nodes=50, window=100, seed=1)
+    assert decost.solve(instance).found_by == "exact"
+    team = hard(3)
+    result = decost.solve(team, time_limit=0)
+    assert result.found_by == "greedy"
+    assert decost.solve(team, start=result, time_limit=0).found_by == "start"
