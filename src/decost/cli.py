@@ -399,7 +399,7 @@ Repeat a table or figure of the paper. Rows are kept in DIR as they come, and a 
 was interrupted or killed goes on where it stopped. In the end DIR/NAME-SCALE.csv, .md
 and, for a figure, .png are written.
 
-  --scale      quick: about a minute each; full: what the paper did, as far as a CPU can
+  --scale      quick: about a minute each; full: hours, for what the paper did as far as a CPU can
   --out        folder for all files [out]
   --methods    other methods, with options: "greedy,ils time_limit=5"
   --data       folder of Solomon's files, for solomon
@@ -753,6 +753,8 @@ def main() -> NoReturn:
         _complain("not enough memory", 2)
     except (_InputError, ValueError) as error:
         _complain(str(error), 2)
+    except KeyboardInterrupt:  # once more, while the first was dealt with
+        _interrupt()
     if code == 130:
         _interrupt()
     sys.exit(code if isinstance(code, int) else 0)

@@ -217,6 +217,16 @@ def test_team_optima_are_proven(tmp_path: Path) -> None:
         team.list_tasks(exact, Folders(tmp_path))
 
 
+def test_the_papers_teams_had_other_instances() -> None:
+    """All stops that a vehicle can reach and be home again are worth less than its scores."""
+    worth = []
+    for one in paper_set(50, 100, 100):
+        out, home = one.travel[0], one.travel[:, 0]
+        reached = (out <= one.close) & (np.maximum(out, one.open) + home <= one.budget)
+        worth.append(one.full_profit[reached].sum())
+    assert np.mean(worth) < 25 < min(map(float, team.PAPER.values()))
+
+
 def test_fixed_stays_by_hand() -> None:
     """Stage one has 40% of the longest stay, for all of its profit."""
     instance = decost.Instance(

@@ -49,7 +49,7 @@ def gap_by_share(
     axes.set_ylabel("gap", size=8, color=_MUTED)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
     axes.set_ylim(bottom=0)
-    _add_key(axes)
+    _add_key(figure, axes)
     return figure
 
 
@@ -73,13 +73,14 @@ def growth(
         below.set(xscale="log")
         above.set_title(kind, size=8.5, color=_INK, loc="left")
         below.set_xlabel("stops", size=8, color=_MUTED)
+        sizes = sorted({point[0] for points in some.values() for point in points})
         for one in (above, below):
-            one.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            one.set_xticks(sizes, [str(size) for size in sizes])
             one.minorticks_off()
     _scale_gaps(axes[len(curves)])
     axes[0].set_ylabel("seconds an instance", size=8, color=_MUTED)
     axes[len(curves)].set_ylabel("gap", size=8, color=_MUTED)
-    _add_key(axes[0])
+    _add_key(figure, axes[0])
     return figure
 
 
@@ -131,7 +132,7 @@ def _draw_boxes(
 
 def _scale_gaps(axes: Axes) -> None:
     axes.set_yscale("symlog", linthresh=_LEAST_GAP)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.5 * axes.get_ylim()[1])
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
     axes.minorticks_off()
 
@@ -142,5 +143,15 @@ def _line(number: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "markersize": 3.5, "linewidth": 1.1}
 
 
-def _add_key(axes: Axes) -> None:
-    axes.legend(frameon=False, fontsize=7.5, labelcolor=_INK)
+def _add_key(figure: Figure, axes: Axes) -> None:
+    """Name the lines above all panels, where none of them is in the way."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper right",
+        ncols=len(labels),
+        frameon=False,
+        fontsize=7.5,
+        labelcolor=_INK,
+    )
