@@ -47,9 +47,8 @@ NEAR = 40
 FEW = 5
 """Nearest of these, the way to which counts as part of the time that a stop takes."""
 
-POLISH = 0.02
-"""Probability that all local moves follow a round where stays earn; fixed rewards gain more from
-more rounds."""
+POLISH = 0.01
+"""Probability that all local moves follow a round."""
 
 HOT, COLD = 1.0, 0.02
 """Temperatures at the beginning and the end of a cycle, in units of the mean profit of a visit."""
@@ -323,11 +322,10 @@ def anneal(
         return 0
     unit = hints.full_profit[useful].mean()
     light = LIGHT * unit / max(arrays.budget, 1e-300)
-    stays = len(arrays.piece_rate) > 0
     done = 0
     while True:
         better = total(team) > figures[BEST] * (1.0 + EQUAL)
-        if figures[PART] == 0.0 or better or (stays and draw(state) < POLISH):
+        if figures[PART] == 0.0 or better or draw(state) < POLISH:
             if not descend(arrays, team, useful, hints.full_profit, state, halt):
                 return FULL
             touched[:] = 1
