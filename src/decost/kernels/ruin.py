@@ -50,7 +50,7 @@ FEW = 5
 POLISH = 0.01
 """Probability that all local moves follow a round."""
 
-HOT, COLD = 1.0, 0.02
+HOT, COLD = 2.0, 0.02
 """Temperatures at the beginning and the end of a cycle, in units of the mean profit of a visit."""
 
 FULL = -1
