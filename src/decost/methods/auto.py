@@ -42,9 +42,10 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
         update={"progress": lambda found: news.report(found.profit, found.bound)}
     )
     clock = Clock(options.time_limit)
-    known = _first_answer(instance, options)
+    first = Clock(0.0, options.progress)
+    known = _first_answer(instance, options, first)
     news.report(known.profit, known.bound)
-    if known.status == "optimal" or options.time_limit == 0:
+    if known.status == "optimal" or options.time_limit == 0 or first.interrupted:
         return known
     name, prove = _prover(instance)
     searches = Searches(instance, known.solution, options.seed, 1)
@@ -60,10 +61,10 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     return known
 
 
-def _first_answer(instance: Instance, options: AutoOptions) -> Result:
+def _first_answer(instance: Instance, options: AutoOptions, clock: Clock) -> Result:
     """For one vehicle, try if it is easy to prove the best plan; for teams give a first plan."""
     if instance.vehicles == 1:
-        at_once = exact.prove(instance, options, Clock(0.0, options.progress))
+        at_once = exact.prove(instance, options, clock)
         return replace(at_once, found_by="exact")
     plan = first_plan(instance, options.start)
     return Result(instance, plan, "feasible", found_by="start" if options.start else "greedy")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from threading import current_thread, main_thread
 from typing import TypeVar
 
@@ -23,6 +25,16 @@ SLICE = 0.05
 
 POLL = 0.1
 """Seconds between two looks at a kernel that runs until it is halted."""
+
+
+@cache
+def _worker() -> ThreadPoolExecutor:
+    """Keep one thread for `Clock.work`: to start one takes longer than to solve a small problem."""
+    return ThreadPoolExecutor(1)
+
+
+if hasattr(os, "register_at_fork"):  # a thread does not live on in a child process
+    os.register_at_fork(after_in_child=_worker.cache_clear)
 
 
 class Clock:
@@ -76,18 +88,16 @@ class Clock:
                 if not self.interrupted:
                     raise
             return
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(function)
-            try:
-                while not future.done():
-                    wait([future], timeout=POLL)
-                future.result()
-            except KeyboardInterrupt:
-                self.interrupt()
-            wait([future])
-            error = future.exception()
-            if error is not None and not isinstance(error, KeyboardInterrupt):
-                raise error
+        future = _worker().submit(function)
+        try:
+            while not future.done():
+                wait([future], timeout=POLL)
+        except KeyboardInterrupt:
+            self.interrupt()
+        wait([future])
+        error = future.exception()
+        if error is not None and not isinstance(error, KeyboardInterrupt):
+            raise error
 
     def interrupt(self) -> None:
         """End the time, and note why."""

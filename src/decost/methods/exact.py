@@ -104,13 +104,11 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
 
 def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
     """Do what `exact` does until a clock says that time is over."""
-    arrays = instance.arrays
-    euclidean = instance.matrix is None
     known = Known([], 0.0, float(instance.full_profit.sum()))
     if instance.nodes <= SMALL_NODES:
-        answer, known.profit, stops, known.labels = solve_small(arrays, euclidean, CAPACITY, SMALL)
-        known.route = stops.tolist()
-        known.proven = answer == DONE
+        clock.work(lambda: _try_small(instance, known))
+        if known.proven and clock.interrupted:  # nothing that Ctrl-C could have cut short
+            raise KeyboardInterrupt
     if not known.proven:
         start = first_plan(instance, options.start)
         if start.profit > known.profit:
@@ -178,6 +176,16 @@ def warm_up() -> None:
     exact(instance, ExactOptions())
     core = reduce_instance(instance.arrays, True)
     _search(core, Known([], 0.0, np.inf, labels=1), Clock(60.0), 2**30)
+
+
+def _try_small(instance: Instance, known: Known) -> None:
+    """Extend some labels without bounds, which is enough for most instances."""
+    euclidean = instance.matrix is None
+    answer, known.profit, stops, known.labels = solve_small(
+        instance.arrays, euclidean, CAPACITY, SMALL
+    )
+    known.route = stops.tolist()
+    known.proven = answer == DONE
 
 
 def _begin(instance: Instance, known: Known, clock: Clock, memory: float) -> None:

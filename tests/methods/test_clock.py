@@ -1,0 +1,72 @@
+"""Tests of how methods share time, threads and Ctrl-C."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import decost
+from decost.methods.clock import Clock
+
+LOOP = """
+import decost
+instances = decost.generate("paper", nodes=50, window=100, count=50)
+decost.solve(instances[0], {method!r})
+print("ready", flush=True)
+while True:
+    for instance in instances:
+        decost.solve(instance, {method!r})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGINT for one process")
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_ctrl_c_ends_a_loop(method: str) -> None:
+    """Problems that are solved at once do not swallow Ctrl-C, which would go on with the next."""
+    command = [sys.executable, "-c", LOOP.format(method=method)]
+    for pause in (0.05, 0.1):
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(pause)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+        assert errors.splitlines()[-1] == "KeyboardInterrupt"
+
+
+def solve_in_child(seed: int) -> float:
+    """Solve in another process."""
+    (instance,) = decost.generate("paper", nodes=20, window=100, seed=seed)
+    return decost.solve(instance, "exact").profit
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_after_a_fork() -> None:
+    """A child process can solve although its parent's threads are not there."""
+    expected = solve_in_child(3)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(solve_in_child, (3,)).get(timeout=60) == expected
+
+
+def test_work_passes_errors_on() -> None:
+    """What fails in the other thread fails here too."""
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Clock(None).work(fail)
+
+
+def test_time_that_is_over() -> None:
+    """A kernel that begins without time sees its flag set from the beginning."""
+    assert Clock(0).run(lambda halt: int(halt[0]), lambda: 0.0) == 1
+    assert Clock(60).run(lambda halt: int(halt[0]), lambda: 0.0) == 0
