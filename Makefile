@@ -10,7 +10,7 @@ help:
 	@echo "make demo    set up, plan the example day trip, write out/city.png"
 	@echo "make test    set up, run the tests"
 	@echo "make lint    set up, run ruff and mypy"
-	@echo "make clean   remove the environment and the outputs"
+	@echo "make clean   remove the environment and the picture of the day trip"
 
 setup: $(READY)
 
@@ -33,4 +33,4 @@ lint: setup
 	$(RUN) -m mypy
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out/city.png

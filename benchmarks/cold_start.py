@@ -1,6 +1,6 @@
 """The first `decost solve` after an installation, which compiles, and the second.
 
-python benchmarks/cold_start.py
+python -m benchmarks.cold_start
 """
 
 from __future__ import annotations

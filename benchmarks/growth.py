@@ -1,6 +1,6 @@
 """Time of `exact` against the number of nodes, as a table and a picture.
 
-python benchmarks/growth.py --out growth.png [--count 5] [--time-limit 20]
+python -m benchmarks.growth --out growth.png [--count 5] [--time-limit 20]
 """
 
 from __future__ import annotations

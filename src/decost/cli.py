@@ -668,7 +668,7 @@ def _summary(result: Result) -> str:
         gap = 100 * (result.gap or 0)
         shown = f"{gap:.2f}%" if gap >= 0.01 else "less than 0.01%"
         bound = f", at most {result.bound:.6g} is possible (gap {shown})"
-    found_by = f" ({result.found_by})" if result.found_by else ""
+    found_by = f" (plan found by {result.found_by})" if result.found_by else ""
     return (
         f"profit {result.profit:.6g}, {result.status}{bound}; "
         f"{result.method}{found_by}, {result.runtime:.3f} s"

@@ -53,7 +53,7 @@ class PolicyOptions(Options):
         default=0, ge=0, le=10**5, description="routes drawn at random besides the likeliest"
     )
     stay_optimisation: bool = Field(
-        default=True, description="stage two: optimal stays, not the predicted ones"
+        default=True, description="stage two, which makes the predicted stays optimal"
     )
     device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")
 
@@ -65,7 +65,7 @@ class PomoOptions(PolicyOptions):
         default="pomo", description="a model's name (see decost models), or a file"
     )
     stay_optimisation: bool = Field(
-        default=False, description="stage two: optimal stays, not the predicted ones"
+        default=False, description="stage two, which makes the predicted stays optimal"
     )
 
 
