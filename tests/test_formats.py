@@ -396,6 +396,18 @@ def test_claims_are_kept(tmp_path: Path) -> None:
     assert [route.finish for route in solution.routes] == [2, 0]
 
 
+def test_profits_may_be_left_out(tmp_path: Path) -> None:
+    """A plan that somebody wrote by hand earns what its stays do: 5 + 2 * 1.5 here."""
+    instance = Instance(
+        budget=9, travel=np.ones((2, 2)), reward=[0, 5], rate=[0, 2], max_stay=[0, 3]
+    )
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"routes": [[{"stop": 1, "start": 1, "stay": 1.5}]]}))
+    solution = decost.read_solution(path, instance)
+    assert solution.profit == 8
+    assert decost.check(instance, solution) == []
+
+
 VISIT = {"stop": 1, "start": 1, "stay": 0, "profit": 0}
 BAD_PLANS: list[tuple[Any, str]] = [
     ([], "content = list of 0: must be an object"),

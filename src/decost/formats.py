@@ -86,7 +86,7 @@ class _Visit(_Schema):
     stop: str | int
     start: float
     stay: float
-    profit: float
+    profit: float | None = None
 
 
 class _SolutionFile(_Schema):
@@ -479,10 +479,11 @@ def _solution(where: str | Path, data: Any, instance: Instance) -> Solution:
         route = timed_route(
             instance, stops, [visit.stay for visit in visits], [visit.start for visit in visits]
         )
-        claimed = zip(route.visits, visits, strict=True)
-        routes.append(
-            Route(tuple(mine._replace(profit=his.profit) for mine, his in claimed), route.finish)
+        claimed = tuple(
+            mine if his.profit is None else mine._replace(profit=his.profit)
+            for mine, his in zip(route.visits, visits, strict=True)
         )
+        routes.append(Route(claimed, route.finish))
     return Solution(tuple(routes))
 
 

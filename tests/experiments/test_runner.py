@@ -116,6 +116,15 @@ def test_a_line_that_is_no_row_is_refused(tmp_path: Path, line: bytes) -> None:
         run(Toy(ToyConfig()), tmp_path)
 
 
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    """A file without a single whole line is taken for a torn head only if it is the start of one."""
+    path = rows_file(tmp_path)
+    path.write_bytes(b"my only copy")
+    with pytest.raises(ExperimentError, match="holds no rows"):
+        run(Toy(ToyConfig()), tmp_path)
+    assert path.read_bytes() == b"my only copy"
+
+
 def test_ctrl_c_leaves_no_row_of_its_task(tmp_path: Path) -> None:
     """Ctrl-C ends a run at once, and the task that was under way is done by the next."""
 

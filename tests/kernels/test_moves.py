@@ -189,6 +189,46 @@ def test_margin_by_hand() -> None:
         assert team.margin[0, :3].tolist() == [margin] * 3
 
 
+def test_margin_with_a_wait() -> None:
+    """Who waits for a stop of rate 5 stays at one of rate 1 meanwhile: time before it is worth 1.
+
+    A visit of half a unit on the way costs 0.1 of the stay at rate 1 and earns 0.3.
+    """
+    travel = [[0, 1, 1, 1], [1, 0, 1, 0.5], [1, 1, 0, 0.6], [1, 0.5, 0.6, 0]]
+    instance = Instance(
+        budget=13,
+        travel=travel,
+        open=[0, 0, 10, 0],
+        close=[0, 100, 100, 100],
+        reward=[0, 0, 0, 0.3],
+        rate=[0, 1, 5, 0],
+        max_stay=[0, 10, 10, 0],
+    )
+    team = make(instance, [[1, 2]])
+    assert team.profit[0] == 18
+    assert team.margin[0, :3].tolist() == [1, 1, 5]
+    r, k, gain, _ = best_insertion(
+        instance.arrays, team, instance.full_profit, 3, 0.0, random_state(0)
+    )
+    assert (r, k, gain) == (0, 1, pytest.approx(0.2))
+
+
+def test_route_that_becomes_empty() -> None:
+    """A vehicle that is not used need not reach the other depot, which is out of reach."""
+    instance = Instance(
+        budget=4,
+        travel=[[0, 1, 9, 9], [9, 0, 1, 9], [9, 9, 0, 1], [9, 9, 9, 0]],
+        separate_end=True,
+        reward=[0, 1, 1],
+        close=[0, 9, 9],
+    )
+    team = make(instance, [[1, 2], []])
+    some = np.array([1, 2])
+    assert chain(instance.arrays, team, 1, 0, some, 0, 1, 0) == 0
+    assert chain(instance.arrays, team, 0, 0, some, 0, 0, 2) == 0
+    assert chain(instance.arrays, team, 1, 0, some, 2, 1, 0) == 2
+
+
 def test_place_that_puts_off_least() -> None:
     """With a fixed reward all places gain the same; the one on the way is taken."""
     line = Instance(budget=20, xy=[[0, 0], [2, 0], [4, 0], [3, 0]], reward=[0, 1, 1, 1])
@@ -299,10 +339,10 @@ def test_equal_profit_with_less_travel() -> None:
     """Fixed rewards earn the same in any order; the descent takes the short way."""
     xy = [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0]]
     line = Instance(budget=30, xy=xy, reward=[0, 1, 1, 1, 1])
-    team = make(line, [[2, 4, 1, 3], []])
+    team = make(line, [[2, 4, 1, 3]])
     useful = np.arange(1, 5)
     assert descend(line.arrays, team, useful, line.full_profit, random_state(0), GO)
-    (route,) = filter(None, routes_of(team))
+    (route,) = routes_of(team)
     assert sorted(route) == [1, 2, 3, 4]
     assert sum(line.travel[a, b] for a, b in itertools.pairwise([0, *route, 0])) == 8
 

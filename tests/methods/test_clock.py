@@ -66,6 +66,29 @@ def test_work_passes_errors_on() -> None:
         Clock(None).work(fail)
 
 
+def test_better_plan() -> None:
+    """Only a plan that earns more than one's own is worth hearing of."""
+    (instance,) = decost.generate("paper", nodes=20, window=100, seed=3)
+    plan = decost.solve(instance, "exact").solution
+    clock = Clock(None, hear=lambda: plan)
+    assert clock.better_plan(plan.profit - 1) is plan
+    assert clock.better_plan(plan.profit) is None
+    assert Clock(None).better_plan(0.0) is None
+    assert Clock(None, hear=lambda: None).better_plan(0.0) is None
+
+
+@pytest.mark.parametrize("method", ["exact", "columns", "auto"])
+def test_progress_that_interrupts(method: str) -> None:
+    """Ctrl-C in a callback ends the solver, as any other error there does."""
+
+    def interrupt(news: object) -> None:
+        raise KeyboardInterrupt
+
+    (instance,) = decost.generate("mixed", nodes=60, seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        decost.solve(instance, method, time_limit=1.0, progress=interrupt)
+
+
 def test_time_that_is_over() -> None:
     """A kernel that begins without time sees its flag set from the beginning."""
     assert Clock(0).run(lambda halt: int(halt[0]), lambda: 0.0) == 1

@@ -234,10 +234,12 @@ def _open_rows(
         lines = file.read()
         # A kill can leave the last line incomplete.
         whole = lines[: lines.rfind(b"\n") + 1]
+        if not whole and not _line(head).startswith(lines):
+            raise ExperimentError(f"{path}: holds no rows; {_ADVICE}")
+        rows = _read_rows(path, whole, head) if whole else {}
         file.truncate(len(whole))
         if not whole:
             _append(file, [head])
-        rows = _read_rows(path, whole, head) if whole else {}
 
         def save(keys: Sequence[Key], measured: Sequence[Row]) -> None:
             at = {"at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
@@ -248,8 +250,12 @@ def _open_rows(
         yield rows, save
 
 
+def _line(row: Row) -> bytes:
+    return json.dumps(row, allow_nan=False).encode() + b"\n"
+
+
 def _append(file: BinaryIO, lines: Sequence[Row]) -> None:
-    file.write(b"".join(json.dumps(line, allow_nan=False).encode() + b"\n" for line in lines))
+    file.write(b"".join(map(_line, lines)))
     file.flush()
     os.fsync(file.fileno())
 

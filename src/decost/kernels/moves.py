@@ -155,10 +155,11 @@ def shared(
 ) -> tuple[float, float]:
     """Profit of the best use of a wait by one list, and of the time after it by both.
 
-    Of the first list no more than `room` can be used. The second answer is the rate of the last
-    unit of time that is used, 0 if some is not.
+    Of the first list no more than `room` can be used. The second answer is the least rate at
+    which a unit of time is used last, in the wait or after it; 0 if some is not used.
     """
     profit = margin = 0.0
+    waits = wait > 0.0
     a = b = 0
     rest = length[0] if pieces > 0 else 0.0
     while a < pieces and wait > 0.0 and room > 0.0:
@@ -173,6 +174,7 @@ def shared(
             rest = length[a] if a < pieces else 0.0
     if room <= 0.0:
         a = pieces
+    waiting = margin if waits else np.inf
     while time > 0.0 and (a < pieces or b < other_pieces):
         if b == other_pieces or (a < pieces and rate[a] >= other_rate[b]):
             part = min(time, rest, room)
@@ -191,7 +193,7 @@ def shared(
         time -= part
     if wait > 0.0 or time > 0.0:
         margin = 0.0
-    return profit, margin
+    return profit, min(waiting, margin)
 
 
 @lean
@@ -255,6 +257,8 @@ def close(arrays: Arrays, team: Team, tip: Tip, r: int, k: int) -> float:
 @lean
 def meet(arrays: Arrays, team: Team, r: int, i: int, j: int) -> tuple[float, float]:
     """Profit of the first i stops of a route and those from stop j on, and the margin."""
+    if i == 0 and j == team.size[r]:
+        return 0.0, 0.0  # nobody leaves the depot
     profit, margin = join(
         arrays,
         team,
@@ -433,7 +437,6 @@ def best_insertion(
     best_r, best_k = -1, 0
     best_gain, best_cost = 0.0, np.inf
     near = EQUAL * full_profit[stop]
-    top = full_profit[stop] - near
     late = arrays.close[stop] + arrays.slack
     early = arrays.open[stop] - arrays.slack
     stays = len(arrays.piece_rate) > 0
@@ -448,9 +451,10 @@ def best_insertion(
             if team.begin_time[r, k] > late:
                 break  # and later still from there on
             cost = put_off(arrays, team, r, k, stop)
-            if cost == np.inf or (best_gain >= top and cost >= best_cost):
+            if cost == np.inf:
                 continue
-            if stays and gain_limit(arrays, team, r, k, stop) <= best_gain - near:
+            limit = gain_limit(arrays, team, r, k, stop) if stays else full_profit[stop]
+            if limit <= best_gain + (near if cost >= best_cost else -near):
                 continue
             if blink > 0.0 and draw(state) < blink:
                 continue
@@ -466,6 +470,8 @@ def chain(
     arrays: Arrays, team: Team, r: int, i: int, some: IntArray, count: int, s: int, j: int
 ) -> float:
     """Profit of the first i stops of route r, some stops, and route s from its stop j on."""
+    if i == 0 and count == 0 and j == team.size[s]:
+        return 0.0
     tip = take(team, r, i)
     for k in range(count):
         tip = step(arrays, team, tip, some[k])

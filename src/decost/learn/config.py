@@ -122,7 +122,7 @@ class TrainConfig(RunConfig, NetworkConfig):
     beta2: float = Field(default=1000.0, ge=0, le=10**9, description="weight of the pTAR loss")
     ptar: bool = Field(default=True, description="the pTAR loss")
     stay_optimisation: bool = Field(
-        default=True, description="optimal stays in the reward, which then is that of the predicted ones"
+        default=True, description="optimal stays, which leaves the predicted ones to be rewarded"
     )
     imitation: float = Field(
         default=0.5, ge=0, le=1, description="part of a run in which the teacher is imitated"

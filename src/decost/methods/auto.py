@@ -8,9 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from threading import get_native_id
+from threading import TIMEOUT_MAX, Timer, get_native_id
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     searches = Searches(instance, known.solution, options.seed, 1)
     start = options.model_copy(update={"start": known.solution})
     ahead = Clock(clock.left, options.progress, searches.plan)
-    with _going_on(searches):
+    with _going_on(searches, ahead):
         proof = _aside(lambda: prove(instance, start, ahead), ahead)
         if proof.status != "optimal":  # too large to prove more, but the search goes on
             ahead.work(lambda: _wait(ahead))
@@ -99,14 +99,18 @@ def _joined(one: Result, other: Result) -> Result:
 
 
 @contextmanager
-def _going_on(searches: Searches) -> Iterator[None]:
-    """Let searches go on in another thread meanwhile."""
+def _going_on(searches: Searches, clock: Clock) -> Iterator[None]:
+    """Let searches go on in another thread meanwhile, but not when time is over."""
     halt = np.zeros(1, dtype=np.uint8)
+    timer = Timer(max(0.0, min(clock.left, TIMEOUT_MAX)), lambda: halt.fill(1))
+    timer.daemon = True
+    timer.start()
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(searches.run, MOST_ROUNDS, halt)
         try:
             yield
         finally:
+            timer.cancel()
             halt[0] = 1
             future.result()
 
@@ -117,7 +121,10 @@ def _aside(function: Callable[[], Result], clock: Clock) -> Result:
 
     def run() -> None:
         if sys.platform == "linux":  # where a thread can be nicer than its process
-            os.setpriority(os.PRIO_PROCESS, get_native_id(), NICE)
+            thread = get_native_id()
+            now = os.getpriority(os.PRIO_PROCESS, thread)
+            with suppress(OSError):  # it may be forbidden
+                os.setpriority(os.PRIO_PROCESS, thread, min(19, now + NICE))
         results.append(function())
 
     def wait_for_it() -> None:
@@ -125,6 +132,8 @@ def _aside(function: Callable[[], Result], clock: Clock) -> Result:
             pool.submit(run).result()
 
     clock.work(wait_for_it)
+    if not results:
+        raise KeyboardInterrupt
     return results[0]
 
 

@@ -96,7 +96,7 @@ class Clock:
             self.interrupt()
         wait([future])
         error = future.exception()
-        if error is not None and not isinstance(error, KeyboardInterrupt):
+        if error is not None and not (isinstance(error, KeyboardInterrupt) and self.interrupted):
             raise error
 
     def interrupt(self) -> None:

@@ -244,14 +244,16 @@ class _Search:
         ways = [[place[stop] for stop in route if stop in place] for route in self._plan.routes]
         self._add([np.array(way) for way in ways if way])
 
-    def _hear(self) -> None:
-        """Take a better plan over that was found elsewhere."""
+    def _hear(self) -> bool:
+        """Take a better plan over that was found elsewhere; say if there was one."""
         better = self._clock.better_plan(self._plan.profit)
-        if better is not None:
-            self._plan.routes = [list(route.stops) for route in better.routes]
-            self._plan.profit = better.profit
-            self._add_plan()
-            self._tell()
+        if better is None:
+            return False
+        self._plan.routes = [list(route.stops) for route in better.routes]
+        self._plan.profit = better.profit
+        self._add_plan()
+        self._tell()
+        return True
 
     def _push(self, branch: _Branch) -> None:
         self._plan.branches += 1
@@ -299,7 +301,8 @@ class _Search:
         patience = 4 * FIRST_PATIENCE
         waiting = Clock(patience)
         while self._clock.left > 0:
-            self._hear()
+            if self._hear():
+                self._mixer.enter(branch)
             mix = self._mixer.solve(self._clock.left)
             if mix is None:
                 break
