@@ -117,7 +117,7 @@ def test_a_line_that_is_no_row_is_refused(tmp_path: Path, line: bytes) -> None:
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    """A file without a single whole line is taken for a torn head only if it is the start of one."""
+    """A file without a whole line is taken for a torn head only if a head begins like that."""
     path = rows_file(tmp_path)
     path.write_bytes(b"my only copy")
     with pytest.raises(ExperimentError, match="holds no rows"):
