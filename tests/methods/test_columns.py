@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import decost
@@ -87,6 +87,8 @@ def test_all_ways_agree(way: str, seed: int) -> None:
 @given(instance=st.one_of(instances(), st.builds(odd_team, st.integers(0, 10**9), st.just(6))))
 def test_equals_the_mathematical_program(instance: Instance) -> None:
     """On tiny teams with any features, `milp` proves the same."""
+    everything = float(instance.full_profit.sum())
+    assume(everything == 0 or everything > 1e-100)  # HiGHS has no gap below that
     judge = solve(instance, "milp", time_limit=60)
     result = solve(instance, "columns")
     assert judge.status == result.status == "optimal"

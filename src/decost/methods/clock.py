@@ -84,9 +84,8 @@ class Clock:
         if current_thread() is not main_thread():
             try:
                 function()
-            except KeyboardInterrupt:  # passed on by what else runs on this clock
-                if not self.interrupted:
-                    raise
+            except KeyboardInterrupt:  # by what else runs on this clock
+                self.interrupt()
             return
         future = _worker().submit(function)
         try:
@@ -96,7 +95,9 @@ class Clock:
             self.interrupt()
         wait([future])
         error = future.exception()
-        if error is not None and not (isinstance(error, KeyboardInterrupt) and self.interrupted):
+        if isinstance(error, KeyboardInterrupt):
+            self.interrupt()
+        elif error is not None:
             raise error
 
     def interrupt(self) -> None:
