@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -61,7 +60,10 @@ def training_tasks(
     window: float,
     **switches: Any,
 ) -> list[Task]:
-    """List the trainings of one kind: each trains a network, and measures it on all instances."""
+    """List the trainings of one kind: each trains a network, and measures it on all instances.
+
+    Networks with the same settings are trained once, whatever experiments call them.
+    """
     tasks = []
     for seed in range(config.seeds):
         settings = {
@@ -74,9 +76,9 @@ def training_tasks(
             **config.settings,
             **switches,
         }
+        words = (f"{name}={value}" for name, value in switches.items())
         size = f"n{nodes}-tw{window:g}-{config.epochs}x{config.episodes}"
-        kind = re.sub(r"\W+", "-", label).strip("-")
-        folder = folders.out / "runs" / f"{size}-{kind}-seed{seed}"
+        folder = folders.out / "runs" / "-".join((size, *words, f"seed{seed}"))
         keys = tuple(Key(setting, k, label, seed) for k in range(config.count))
         source = partial(paper_set, nodes, window, config.count)
         tasks.append(Task(keys, partial(_train_and_measure, folder, settings, label, source)))
