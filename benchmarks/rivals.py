@@ -5,8 +5,8 @@
                                 [--rows rows.csv] [--out table.csv]
 
 Families are the paper's five settings, `mixed` instances, both without windows, teams, and the
-files of the folders: Solomon's with variable profit, KU Leuven's with one and with three vehicles
-(every third file of these). Each row is an instance and a method; rows that `--rows` holds already
+files of the folders: Solomon's with variable profit, KU Leuven's with one and with three
+vehicles. Each row is an instance and a method; rows that `--rows` holds already
 are kept, so that a run that was ended goes on. The table gives by family and method the mean loss
 against the best plan that any of them found.
 """
@@ -132,8 +132,8 @@ def families(
         for group, paths in groups(optw):
             yield f"{group} fixed", named(paths, [decost.read(path) for path in paths])
         for group, paths in groups(optw):
-            teams = [decost.read(path).replace(vehicles=3) for path in paths[::3]]
-            yield f"{group} fixed x3", named(paths[::3], teams)
+            teams = [decost.read(path).replace(vehicles=3) for path in paths]
+            yield f"{group} fixed x3", named(paths, teams)
 
 
 def open_all_day(instance: Instance) -> Instance:

@@ -12,7 +12,7 @@ import pytest
 import decost
 from decost import Instance, Solution, check, generate
 from decost.methods import auto as module
-from decost.methods import columns, exact
+from decost.methods import columns, exact, search
 from decost.methods.clock import Clock
 from decost.methods.exact import ExactOptions
 from decost.methods.search import Searches
@@ -152,3 +152,37 @@ def test_says_what_found_the_plan() -> None:
     result = decost.solve(team, time_limit=0)
     assert result.found_by == "greedy"
     assert decost.solve(team, start=result, time_limit=0).found_by == "start"
+
+
+@pytest.mark.parametrize("patience", [0, 10**9])
+def test_search_has_a_start(patience: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof begins when the search is stuck, and at last after a third of the time."""
+    begun: list[float] = []
+
+    def note(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+        begun.append(clock.left)
+        return Result(instance, NOBODY, "feasible", math.inf)
+
+    instance = hard(2)
+    decost.solve(instance, "search", iterations=1)
+    monkeypatch.setattr(search, "PATIENCE", patience)
+    monkeypatch.setattr(module, "_prover", lambda instance: ("columns", note))
+    told: list[decost.Progress] = []
+    result = decost.solve(instance, time_limit=1.5, progress=told.append)
+    assert result.found_by == "search"
+    (left,) = begun
+    if patience:
+        assert left == pytest.approx(1.0, abs=0.2)
+        assert [news.profit for news in told if news.seconds < 0.5][-1] > told[0].profit
+    else:
+        assert left > 1.05
+
+
+def test_no_start_for_a_search_without_stops() -> None:
+    """Where nothing can be visited, the proof does not wait for a search."""
+    instance = Instance(budget=1, xy=[[0, 0], [9, 9]], rate=[0, 1], max_stay=[0, 1], vehicles=2)
+    begin = time.perf_counter()
+    result = decost.solve(instance, time_limit=60)
+    assert time.perf_counter() - begin < 10
+    assert result.status == "optimal"
+    assert result.profit == 0

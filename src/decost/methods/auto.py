@@ -16,11 +16,17 @@ import numpy as np
 
 from decost.instance import Instance
 from decost.methods import exact
-from decost.methods.clock import POLL, Clock
+from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
 from decost.methods.search import Searches
 from decost.result import Result
+
+WAIT = 0.005
+"""Seconds between two looks at a search."""
+
+AHEAD = 1 / 3
+"""Part of the time limit that a search may have for itself before a proof begins."""
 
 NICE = 5
 """How much the thread that looks for a proof gives way: it gets a quarter of a core at least."""
@@ -34,8 +40,8 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     """Prove the best plan, or get as near to it as time allows.
 
     Most problems for one vehicle are proven at once. Else a search looks for good plans in a
-    thread of its own, and beside it `exact`, or `columns` for teams, looks for a proof and for
-    better plans than those.
+    thread of its own. Once it is stuck, or has had its part of the time, `exact`, or `columns`
+    for teams, looks beside it for a proof and for better plans.
     """
     news = Clock(None, options.progress)  # of several methods in turn
     options = options.model_copy(
@@ -51,8 +57,18 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     searches = Searches(instance, known.solution, options.seed, 1)
     start = options.model_copy(update={"start": known.solution})
     ahead = Clock(clock.left, options.progress, searches.plan)
-    with _going_on(searches, ahead):
-        proof = _aside(lambda: prove(instance, start, ahead), ahead)
+    together = (1 - AHEAD) * ahead.left
+    with _going_on(searches, ahead) as ended:
+
+        def is_time() -> bool:
+            ahead.report(searches.profit)
+            return searches.stuck or ended() or ahead.left <= together
+
+        def prove_later() -> Result:
+            _wait(ahead, is_time)
+            return prove(instance, start, ahead)
+
+        proof = _aside(prove_later, ahead)
         if proof.status != "optimal":  # too large to prove more, but the search goes on
             ahead.work(lambda: _wait(ahead))
     for part, result in (("search", searches.result()), (name, proof)):
@@ -99,8 +115,11 @@ def _joined(one: Result, other: Result) -> Result:
 
 
 @contextmanager
-def _going_on(searches: Searches, clock: Clock) -> Iterator[None]:
-    """Let searches go on in another thread meanwhile, but not when time is over."""
+def _going_on(searches: Searches, clock: Clock) -> Iterator[Callable[[], bool]]:
+    """Let searches go on in another thread meanwhile, but not when time is over.
+
+    Gives a function that tells whether they have ended.
+    """
     halt = np.zeros(1, dtype=np.uint8)
     timer = Timer(max(0.0, min(clock.left, TIMEOUT_MAX)), lambda: halt.fill(1))
     timer.daemon = True
@@ -108,7 +127,7 @@ def _going_on(searches: Searches, clock: Clock) -> Iterator[None]:
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(searches.run, MOST_ROUNDS, halt)
         try:
-            yield
+            yield future.done
         finally:
             timer.cancel()
             halt[0] = 1
@@ -137,10 +156,10 @@ def _aside(function: Callable[[], Result], clock: Clock) -> Result:
     return results[0]
 
 
-def _wait(clock: Clock) -> None:
-    """Let time pass."""
-    while clock.left > 0:
-        time.sleep(min(POLL, max(0.0, clock.left)))
+def _wait(clock: Clock, enough: Callable[[], bool] = lambda: False) -> None:
+    """Let time pass until that is enough."""
+    while clock.left > 0 and not enough():
+        time.sleep(min(WAIT, max(0.0, clock.left)))
 
 
 METHOD = Method(

@@ -34,6 +34,9 @@ from decost.stays import best_solution, optimal_stays
 FIRST_STOPS, FIRST_PIECES = 32, 32
 """Stops of a route, and pieces of a function, that there is room for at first."""
 
+PATIENCE = 3000
+"""Rounds after which a search can be stuck."""
+
 MOST_ENTRIES = 2**27
 """Most pieces that there may be room for (4 GiB)."""
 
@@ -83,6 +86,12 @@ class Searches:
     def profit(self) -> float:
         """Best profit so far."""
         return max([self._start.profit, *(one.profit for one in self._searches)])
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the best plan was found in the first quarter of many rounds."""
+        figures = (one.memory.figures for one in self._searches)
+        return all(some[ROUNDS] > PATIENCE + 4.0 * some[FOUND] for some in figures)
 
     def run(self, rounds: int, halt: Halt) -> None:
         """Search for some rounds, or until halted."""
