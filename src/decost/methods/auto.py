@@ -64,11 +64,8 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
             ahead.report(searches.profit)
             return searches.stuck or ended() or ahead.left <= together
 
-        def prove_later() -> Result:
-            _wait(ahead, is_time)
-            return prove(instance, start, ahead)
-
-        proof = _aside(prove_later, ahead)
+        ahead.work(lambda: _wait(ahead, is_time))
+        proof = _aside(lambda: prove(instance, start, ahead), ahead)
         if proof.status != "optimal":  # too large to prove more, but the search goes on
             ahead.work(lambda: _wait(ahead))
     for part, result in (("search", searches.result()), (name, proof)):
