@@ -21,7 +21,8 @@ from decost.experiments.figures import _figure
 from decost.instance import FloatArray
 from decost.kernels.moves import Team, chain, make_team, meet, refresh
 from decost.kernels.profile import window
-from decost.plotting import _INK, _LIMIT, _MUTED, _ROUTE_COLOURS, _RULE, _WINDOW, save_figure
+from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
+from decost.plotting import save_figure
 
 A, B, C, D = 1, 2, 3, 4
 ROUTE = [A, B, C]
@@ -117,13 +118,13 @@ def draw(team: Team) -> Figure:
     figure, axes = _figure("The time-profit function of the route A, B, C", 2, 2, height=7.4)
     titles = ("on leaving A", "on leaving B", "on leaving C", "joined where service at C starts")
     for number, (one, title) in enumerate(zip(axes, titles, strict=True), 1):
-        one.set_title(f"{number}   {title}", size=9.5, color=_INK, loc="left")
-        one.set_xlabel("time", size=8, color=_MUTED)
-        one.set_ylabel("profit", size=8, color=_MUTED)
+        one.set_title(f"{number}   {title}", size=9.5, color=INK, loc="left")
+        one.set_xlabel("time", size=8, color=MUTED)
+        one.set_ylabel("profit", size=8, color=MUTED)
         one.grid(visible=False)
     for one, stop in zip(axes, ROUTE, strict=False):
         one.set(xlim=(0, END), ylim=(-1, 38), xticks=range(0, END, 2), yticks=range(0, 37, 6))
-        one.axvspan(EXAMPLE.open[stop], EXAMPLE.close[stop], color=_WINDOW, lw=0, zorder=0)
+        one.axvspan(EXAMPLE.open[stop], EXAMPLE.close[stop], color=WINDOW, lw=0, zorder=0)
     for one, stop, before in zip(axes[1:], ROUTE[1:], leaving[:-1], strict=False):
         _draw_arrival(one, stop, before)
     for one, function in zip(axes, leaving, strict=False):
@@ -132,17 +133,17 @@ def draw(team: Team) -> Figure:
     _draw_join(axes[3], on_start(leaving[1], B, C), backwards(team, 2))
     figure.legend(
         handles=[
-            Patch(color=_WINDOW, label="window"),
-            Line2D([], [], color=_MUTED, linestyle=_DASHES, linewidth=1.1, label="on arrival"),
+            Patch(color=WINDOW, label="window"),
+            Line2D([], [], color=MUTED, linestyle=_DASHES, linewidth=1.1, label="on arrival"),
             Line2D(
-                [], [], color=_ROUTE_COLOURS[0], linewidth=2.4, label=f"piece: rate {TIMES} length"
+                [], [], color=ROUTE_COLOURS[0], linewidth=2.4, label=f"piece: rate {TIMES} length"
             ),
         ],
         loc="outside upper right",
         ncols=3,
         frameon=False,
         fontsize=7.5,
-        labelcolor=_INK,
+        labelcolor=INK,
     )
     return figure
 
@@ -153,7 +154,7 @@ def _draw_function(axes: Axes, function: Function) -> None:
     for k, rate in enumerate(function.rate):
         time, profit = function.time[k : k + 2], function.profit[k : k + 2]
         stop = OWNER[float(rate)]
-        colour = _ROUTE_COLOURS[stop - 1]
+        colour = ROUTE_COLOURS[stop - 1]
         axes.plot(time, profit, color=colour, linewidth=2.4, solid_capstyle="round")
         label = f"{EXAMPLE.label(stop)}  {rate:g} {TIMES} {time[1] - time[0]:g}"
         middle = float(time.mean()), float(profit.mean())
@@ -161,15 +162,15 @@ def _draw_function(axes: Axes, function: Function) -> None:
             _write(axes, label, (middle[0] - 0.4, middle[1] + 0.4), colour, "right")
         else:
             _write(axes, label, (middle[0] + 0.5, middle[1] - 2.6), colour, "left")
-    axes.plot(function.time, function.profit, "o", color=_INK, markersize=3, zorder=4)
+    axes.plot(function.time, function.profit, "o", color=INK, markersize=3, zorder=4)
     last = float(function.profit[-1])
-    axes.plot((function.time[-1], END), (last, last), color=_MUTED, linewidth=0.8, linestyle=":")
+    axes.plot((function.time[-1], END), (last, last), color=MUTED, linewidth=0.8, linestyle=":")
 
 
 def _draw_arrival(axes: Axes, stop: int, before: Function) -> None:
     """Draw how the function before arrives at a stop; what is in its window goes on."""
     time = before.time + EXAMPLE.travel[stop - 1, stop]
-    axes.plot(time, before.profit, color=_MUTED, linewidth=1.1, linestyle=_DASHES)
+    axes.plot(time, before.profit, color=MUTED, linewidth=1.1, linestyle=_DASHES)
 
 
 def _draw_join(axes: Axes, before: Function, after: Function) -> None:
@@ -179,12 +180,12 @@ def _draw_join(axes: Axes, before: Function, after: Function) -> None:
     both = early + late
     best = int(both.argmax())
     axes.set(xlim=(12.6, 17.9), ylim=(0, 34), xticks=range(13, 17), yticks=range(0, 34, 6))
-    axes.axvspan(12.6, EXAMPLE.close[C], color=_WINDOW, lw=0, zorder=0)
-    axes.vlines(time[best], 0, both[best], color=_LIMIT, linewidth=0.8, zorder=1)
+    axes.axvspan(12.6, EXAMPLE.close[C], color=WINDOW, lw=0, zorder=0)
+    axes.vlines(time[best], 0, both[best], color=LIMIT, linewidth=0.8, zorder=1)
     for name, values, colour, above in (
-        ("both", both, _INK, both > 0),
-        ("A and B until then", early, _ROUTE_COLOURS[0], early > late),
-        ("C from then on", late, _ROUTE_COLOURS[2], late > early),
+        ("both", both, INK, both > 0),
+        ("A and B until then", early, ROUTE_COLOURS[0], early > late),
+        ("C from then on", late, ROUTE_COLOURS[2], late > early),
     ):
         axes.plot(time, values, color=colour, marker="o", markersize=3, linewidth=2.0)
         for moment, value, up in zip(time[:-1], values[:-1], above[:-1], strict=True):
@@ -193,18 +194,18 @@ def _draw_join(axes: Axes, before: Function, after: Function) -> None:
             _write(axes, f"{value:g}", at, colour, "left" if rises else "right")
         last = float(time[-1]) + 0.1, float(values[-1]) - 0.8
         _write(axes, f"{values[-1]:g}   {name}", last, colour, "left")
-    axes.plot(time[best], both[best], "o", color=_LIMIT, markersize=5, zorder=5)
+    axes.plot(time[best], both[best], "o", color=LIMIT, markersize=5, zorder=5)
 
 
 def _write_notes(axes: list[Axes], last: Function, profit: float) -> None:
     """Say what happens on the way."""
     home = EXAMPLE.budget - EXAMPLE.travel[C, 0]
-    axes[2].axvline(home, color=_LIMIT, linewidth=1.2, linestyle=(0, (5, 2.5)))
-    axes[2].plot(home, last.at(home), "o", color=_LIMIT, markersize=5, zorder=5)
+    axes[2].axvline(home, color=LIMIT, linewidth=1.2, linestyle=(0, (5, 2.5)))
+    axes[2].plot(home, last.at(home), "o", color=LIMIT, markersize=5, zorder=5)
     _write(
-        axes[2], f"home by {EXAMPLE.budget:g}:\nleave by {home:g}", (home + 0.4, 2), _LIMIT, "left"
+        axes[2], f"home by {EXAMPLE.budget:g}:\nleave by {home:g}", (home + 0.4, 2), LIMIT, "left"
     )
-    _write(axes[2], f"{profit:g}", (home + 0.4, profit - 2.4), _LIMIT, "left")
+    _write(axes[2], f"{profit:g}", (home + 0.4, profit - 2.4), LIMIT, "left")
     for one, text, at, to in (
         (axes[1], "waiting until 10 turns\n3 units of A into 6", (3.6, 8.5), (8.4, 2.9)),
         (axes[1], "closed after 12: the\nlast unit of A is lost", (17.3, 6.3), (12.6, 10.9)),
@@ -220,12 +221,12 @@ def _write_notes(axes: list[Axes], last: Function, profit: float) -> None:
             to,
             at,
             size=7.5,
-            color=_MUTED,
+            color=MUTED,
             ha="center",
             linespacing=1.25,
-            arrowprops={"arrowstyle": "-", "color": _RULE, "linewidth": 0.8},
+            arrowprops={"arrowstyle": "-", "color": RULE, "linewidth": 0.8},
         )
-    axes[2].plot(13, 6, "o", color=_MUTED, markerfacecolor="white", markersize=3.5, zorder=4)
+    axes[2].plot(13, 6, "o", color=MUTED, markerfacecolor="white", markersize=3.5, zorder=4)
 
 
 def _write(

@@ -13,7 +13,7 @@ import pytest
 
 import decost
 from decost import Instance, Method, MethodError, Options, Result, check, generate, profit_of
-from decost.solver import DEFAULT_METHOD, _options, solve_each
+from decost.solver import DEFAULT_METHOD, read_options, solve_each
 from odd_instances import brute_force
 from quick_options import quick
 
@@ -227,8 +227,8 @@ def test_wrong_options(method: str, options: dict[str, Any], message: str) -> No
 def test_own_time_limit(method: str) -> None:
     """Without a time limit, or with None, a method has its own."""
     schema = decost.get_method(method).options
-    assert _options(decost.get_method(method), {"time_limit": None}) == schema()
-    assert _options(decost.get_method(method), {"time_limit": math.inf}).time_limit == math.inf
+    assert read_options(decost.get_method(method), {"time_limit": None}) == schema()
+    assert read_options(decost.get_method(method), {"time_limit": math.inf}).time_limit == math.inf
 
 
 def test_start_from_a_result() -> None:

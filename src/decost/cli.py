@@ -344,7 +344,7 @@ def _bench(
     name: Annotated[str | None, typer.Argument(help="Experiment, or all.")] = None,
     scale: Annotated[str, typer.Option(help="quick or full.")] = "quick",
     out: Annotated[Path, typer.Option(help="Folder for rows, tables and figures.")] = Path("out"),
-    methods: Annotated[str, typer.Option(help="Other methods, with commas between.")] = "",
+    methods: Annotated[str | None, typer.Option(help="Other methods, with commas between.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder of Solomon's files.")] = None,
     show_help: Annotated[bool, typer.Option("--help", help="Show all options.")] = False,
 ) -> None:
@@ -358,11 +358,13 @@ def _bench(
             typer.echo(f"  {one.name:<12} {one.title} ({one.paper})")
         return
     chosen = list(list_experiments()) if name == "all" else [get_experiment(name)]
-    if name == "all" and methods:
+    if name == "all" and methods is not None:
         raise _InputError(f"--methods {methods}: choose methods for one experiment, not for all")
-    others = [words for words in methods.split(",") if words.strip()]
-    if methods and not others:
-        raise _InputError(f"--methods {methods}: names none")
+    others = [words for words in (methods or "").split(",") if words.strip()]
+    if methods is not None and not others:
+        raise _InputError(f"--methods {methods!r}: names none")
+    if data is not None and not any(one.data for one in chosen):
+        raise _InputError(f"--data {data}: {name} needs no data")
     for one in chosen:
         if name == "all" and one.data and data is None:
             typer.echo(f"skipped {one.name}: it needs {one.data}, --data FOLDER", err=True)

@@ -33,20 +33,14 @@ from matplotlib.ticker import (
 
 from decost.files import replacing
 from decost.instance import FloatArray, Instance
+from decost.palette import BAND, DPI, INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
 from decost.solution import Route, Solution, Visit
 
 FORMATS = ("png", "pdf", "svg")
 """Endings of the files that `save_figure` writes."""
 
-# Told apart with any of the common colour blindnesses; the first four in greyscale too (their
-# lightness is 26, 56, 41 and 76).
-_ROUTE_COLOURS = ("#0f3f73", "#a8802f", "#a33c54", "#5ccbd3", "#7384d6", "#5f4a10")
-_INK, _MUTED, _RULE = "#22272e", "#646d78", "#aab2bc"
-_WINDOW, _BAND, _LIMIT = "#dbe2ea", "#f6f7f9", "#a3161f"
 # Greys: a hue would be taken for the colour of a route.
 _SHARE_COLOURS = LinearSegmentedColormap.from_list("share", ("#f3f4f6", "#a2a9b2", "#1f242b"))
-
-_DPI = 150
 
 # Lengths on the page in inches.
 _WIDTH, _MARGIN, _KEY_WIDTH, _HEADING = 10.0, 0.35, 1.9, 1.0
@@ -104,7 +98,7 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
     top = _HEADING + map_space + 0.45
     height = top + rows * row_height + 0.6
 
-    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white")
+    figure = Figure(figsize=(_WIDTH, height), dpi=DPI, facecolor="white")
     _write_heading(figure, script.clean(heading, 80), _summary(instance, solution), script)
     if points is not None:
         at = (_MARGIN + 0.35, _HEADING + 0.1, _MAP_WIDTH, map_height)
@@ -155,7 +149,7 @@ def plot_training(history: Sequence[Mapping[str, float]]) -> Figure:
 
     panel_height, between = 2.6, 0.5
     height = _HEADING + len(panels) * (panel_height + between) + 0.15
-    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white")
+    figure = Figure(figsize=(_WIDTH, height), dpi=DPI, facecolor="white")
     _write_heading(figure, "Training", _training_summary(epochs, gaps, best), _find_script(""))
     for number, (label, values) in enumerate(panels):
         top = _HEADING + 0.1 + number * (panel_height + between)
@@ -164,7 +158,7 @@ def plot_training(history: Sequence[Mapping[str, float]]) -> Figure:
         _draw_curve(axes, label, epochs, values)
         if best is not None:
             _mark_best(axes, label, epochs, values, best)
-    axes.set_xlabel("epoch", size=8, color=_MUTED)
+    axes.set_xlabel("epoch", size=8, color=MUTED)
     return figure
 
 
@@ -229,7 +223,7 @@ class _Lane:
 
     @property
     def colour(self) -> str:
-        return _ROUTE_COLOURS[self.vehicle % len(_ROUTE_COLOURS)]
+        return ROUTE_COLOURS[self.vehicle % len(ROUTE_COLOURS)]
 
     @property
     def rows(self) -> FloatArray:
@@ -353,8 +347,8 @@ def _column_widths(texts: Sequence[_RowText], script: _Script) -> list[float]:
 def _write_heading(figure: Figure, heading: str, summary: str, script: _Script) -> None:
     height = figure.get_figheight()
     left = _MARGIN / _WIDTH
-    figure.text(left, 1 - 0.42 / height, heading, size=14, color=_INK, **script.style)
-    figure.text(left, 1 - 0.66 / height, summary, size=9.5, color=_MUTED)
+    figure.text(left, 1 - 0.42 / height, heading, size=14, color=INK, **script.style)
+    figure.text(left, 1 - 0.66 / height, summary, size=9.5, color=MUTED)
 
 
 def _write_title(axes: Axes, title: str, remark: str = "", raised: float = 0.0) -> None:
@@ -362,10 +356,10 @@ def _write_title(axes: Axes, title: str, remark: str = "", raised: float = 0.0) 
     offset: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
     left, above = (_MARGIN - axes.get_position().x0 * _WIDTH) * 72, 7 + raised
     first = axes.annotate(
-        title, (0, 1), (left, above), "axes fraction", size=9.5, weight="bold", color=_INK, **offset
+        title, (0, 1), (left, above), "axes fraction", size=9.5, weight="bold", color=INK, **offset
     )
     beside = (first, "axes fraction")
-    axes.annotate(remark, (1, 1), (8, above), beside, size=8, color=_MUTED, **offset)
+    axes.annotate(remark, (1, 1), (8, above), beside, size=8, color=MUTED, **offset)
 
 
 def _add_axes(figure: Figure, label: str, at: tuple[float, float, float, float]) -> Axes:
@@ -374,18 +368,18 @@ def _add_axes(figure: Figure, label: str, at: tuple[float, float, float, float])
     total = figure.get_figheight()
     rectangle = (left / _WIDTH, 1 - (top + height) / total, width / _WIDTH, height / total)
     axes = figure.add_axes(rectangle, label=label, facecolor="white")
-    axes.tick_params(labelsize=7, color=_RULE, labelcolor=_MUTED, length=2.5, width=0.6)
+    axes.tick_params(labelsize=7, color=RULE, labelcolor=MUTED, length=2.5, width=0.6)
     for axis in (axes.xaxis, axes.yaxis):
         axis.get_offset_text().set(size=7)
     for spine in axes.spines.values():
-        spine.set(color=_RULE, linewidth=0.6)
+        spine.set(color=RULE, linewidth=0.6)
     return axes
 
 
 def _size(axes: Axes) -> FloatArray:
     """Width and height in points."""
     box = axes.get_window_extent()
-    return np.array([box.width, box.height]) * 72 / _DPI
+    return np.array([box.width, box.height]) * 72 / DPI
 
 
 # Map
@@ -449,7 +443,7 @@ def _draw_map(
         borderaxespad=0.0,
         frameon=False,
         fontsize=_TEXT,
-        labelcolor=_INK,
+        labelcolor=INK,
         labelspacing=0.8,
     )
 
@@ -517,7 +511,7 @@ def _draw_stops(
         points[rest, 1],
         s=areas[rest],
         facecolors="white",
-        edgecolors=_RULE,
+        edgecolors=RULE,
         linewidths=0.9,
         zorder=1,
         label="not visited",
@@ -562,10 +556,10 @@ def _marker(label: str, marker: str, area: float, face: str, edge: str, width: f
 def _depots(instance: Instance) -> list[tuple[int, Line2D]]:
     """Places and markers of the depots."""
     if not instance.separate_end:
-        return [(0, _marker("depot", "s", 70, _INK, "white", 0.8))]
+        return [(0, _marker("depot", "s", 70, INK, "white", 0.8))]
     return [
-        (0, _marker("start depot", "s", 70, _INK, "white", 0.8)),
-        (instance.end, _marker("end depot", "D", 55, "white", _INK, 1.8)),
+        (0, _marker("start depot", "s", 70, INK, "white", 0.8)),
+        (instance.end, _marker("end depot", "D", 55, "white", INK, 1.8)),
     ]
 
 
@@ -622,7 +616,7 @@ def _draw_labels(
                 ha="center",
                 va="center",
                 size=_TEXT,
-                color=_INK,
+                color=INK,
                 zorder=5,
                 path_effects=[withStroke(linewidth=2, foreground="white")],
                 **script.style,
@@ -649,7 +643,7 @@ def _crossings(a: FloatArray, b: FloatArray, tails: FloatArray, heads: FloatArra
 
 def _map_key(instance: Instance, lanes: Sequence[_Lane], areas: FloatArray) -> list[Artist]:
     handles: list[Artist] = [marker for _, marker in _depots(instance)]
-    shown = lanes[: len(_ROUTE_COLOURS)]
+    shown = lanes[: len(ROUTE_COLOURS)]
     for lane in shown:
         label = lane.name or "route"
         handles.append(Line2D([], [], color=lane.colour, linewidth=1.8, label=label))
@@ -658,12 +652,12 @@ def _map_key(instance: Instance, lanes: Sequence[_Lane], areas: FloatArray) -> l
             Line2D([], [], linestyle="none", label=f"and {len(lanes) - len(shown)} more")
         )
     if sum(len(lane.route.visits) for lane in lanes) < instance.stops:
-        handles.append(_marker("stop not visited", "o", 45, "white", _RULE, 0.9))
+        handles.append(_marker("stop not visited", "o", 45, "white", RULE, 0.9))
     best = float(instance.full_profit.max())
     for profit in _round_profits(instance.full_profit[1:]):
         area = _MIN_AREA + profit / best * (float(areas[1 : instance.nodes].max()) - _MIN_AREA)
         label = f"stop that can earn {_number(profit)}"
-        handles.append(_marker(label, "o", area, _WINDOW, _MUTED, 0.9))
+        handles.append(_marker(label, "o", area, WINDOW, MUTED, 0.9))
     return handles
 
 
@@ -688,8 +682,8 @@ def _draw_share_scale(figure: Figure, at: tuple[float, float, float, float]) -> 
         ticks=[0, 0.5, 1],
         format=PercentFormatter(1),
     )
-    bar.outline.set(color=_RULE, linewidth=0.6)
-    axes.set_title("share of the profit earned", size=_TEXT, color=_INK, loc="left", pad=4)
+    bar.outline.set(color=RULE, linewidth=0.6)
+    axes.set_title("share of the profit earned", size=_TEXT, color=INK, loc="left", pad=4)
 
 
 # Timeline
@@ -701,8 +695,8 @@ def _draw_timeline(axes: Axes, instance: Instance, lanes: Sequence[_Lane]) -> No
     last = lanes[-1].bottom if lanes else 2.0
     axes.set(xlim=(-0.01 * until, 1.02 * until), ylim=(last + 0.7, 0.3), yticks=[])
     axes.xaxis.set_major_locator(MaxNLocator(10, steps=_STEPS))
-    axes.grid(axis="x", color=_WINDOW, linewidth=0.6)
-    axes.set_xlabel("time", size=8, color=_MUTED)
+    axes.grid(axis="x", color=WINDOW, linewidth=0.6)
+    axes.set_xlabel("time", size=8, color=MUTED)
     for lane in lanes:
         _draw_lane(axes, instance, lane)
     if not lanes:
@@ -712,12 +706,12 @@ def _draw_timeline(axes: Axes, instance: Instance, lanes: Sequence[_Lane]) -> No
             "no stop is visited",
             transform=axes.transAxes,
             size=9,
-            color=_MUTED,
+            color=MUTED,
             ha="center",
             va="center",
         )
     axes.axvline(
-        instance.budget, color=_LIMIT, linewidth=1.2, linestyle=_DASHES, zorder=2, label="budget"
+        instance.budget, color=LIMIT, linewidth=1.2, linestyle=_DASHES, zorder=2, label="budget"
     )
     tall = _size(axes)[1] > _TALL
     axes.tick_params(axis="x", top=tall, labeltop=tall)
@@ -731,7 +725,7 @@ def _draw_timeline(axes: Axes, instance: Instance, lanes: Sequence[_Lane]) -> No
         ncols=6,
         frameon=False,
         fontsize=_TEXT,
-        labelcolor=_INK,
+        labelcolor=INK,
         handlelength=1.8,
         columnspacing=1.6,
     )
@@ -742,7 +736,7 @@ def _draw_lane(axes: Axes, instance: Instance, lane: _Lane) -> None:
     visits, rows, colour, finish = lane.route.visits, lane.rows, lane.colour, lane.route.finish
     if lane.name:
         band = (lane.top - 0.5, lane.bottom + 0.5)
-        axes.axhspan(*band, facecolor=_BAND, zorder=0)
+        axes.axhspan(*band, facecolor=BAND, zorder=0)
         edge = axes.get_yaxis_transform()
         axes.plot((0, 0), band, transform=edge, color=colour, linewidth=4, solid_capstyle="butt")
     _draw_windows(axes, instance, lane)
@@ -776,9 +770,9 @@ def _draw_windows(axes: Axes, instance: Instance, lane: _Lane) -> None:
     opens, closes = instance.open[stops], instance.close[stops]
     closes = np.where(closes < np.inf, closes, instance.budget)
     low, high = np.clip(opens, first, last), np.clip(closes, first, last)
-    _draw_bars(axes, rows, low, high, 0.84, label="window", facecolors=_WINDOW, zorder=1)
-    edge: dict[str, Any] = {"colors": _RULE, "linewidths": 0.7, "zorder": 1}
-    limit: dict[str, Any] = {"colors": _LIMIT, "linewidths": 1.8, "zorder": 5, "label": "leave by"}
+    _draw_bars(axes, rows, low, high, 0.84, label="window", facecolors=WINDOW, zorder=1)
+    edge: dict[str, Any] = {"colors": RULE, "linewidths": 0.7, "zorder": 1}
+    limit: dict[str, Any] = {"colors": LIMIT, "linewidths": 1.8, "zorder": 5, "label": "leave by"}
     for times, style in ((opens, edge), (closes, edge), (instance.leave_by[stops], limit)):
         seen = (first <= times) & (times <= last)
         axes.vlines(times[seen], rows[seen] - 0.42, rows[seen] + 0.42, **style)
@@ -815,7 +809,7 @@ def _write_rows(
                 ha="right",
                 va="center_baseline",
                 size=size,
-                color=_INK if text.order or text.is_title else _MUTED,
+                color=INK if text.order or text.is_title else MUTED,
                 weight="bold" if text.is_title else "normal",
                 annotation_clip=False,
                 **script.style,
@@ -823,20 +817,20 @@ def _write_rows(
 
 
 def _timeline_key(instance: Instance, lanes: Sequence[_Lane]) -> list[Artist]:
-    colour = lanes[0].colour if len(lanes) == 1 else _MUTED
+    colour = lanes[0].colour if len(lanes) == 1 else MUTED
     stops = [stop for lane in lanes for stop in lane.route.stops]
     label = f"budget {_number(instance.budget)}"
-    budget = Line2D([], [], color=_LIMIT, linewidth=1.2, linestyle=_DASHES, label=label)
+    budget = Line2D([], [], color=LIMIT, linewidth=1.2, linestyle=_DASHES, label=label)
     if not lanes:
         return [budget]
     key: list[Artist] = [
         Line2D([], [], color=colour, linewidth=1.1, label="travel"),
         Patch(facecolor="white", edgecolor=colour, linewidth=0.9, label="wait"),
         Patch(facecolor=colour, edgecolor=colour, label="stay"),
-        Patch(facecolor=_WINDOW, edgecolor=_RULE, linewidth=0.7, label="window to start in"),
+        Patch(facecolor=WINDOW, edgecolor=RULE, linewidth=0.7, label="window to start in"),
     ]
     if (instance.leave_by[stops] <= instance.budget).any():
-        key.append(_marker("leave by", "|", 60, _LIMIT, _LIMIT, 1.8))
+        key.append(_marker("leave by", "|", 60, LIMIT, LIMIT, 1.8))
     return [*key, budget]
 
 
@@ -876,13 +870,13 @@ def _draw_curve(axes: Axes, label: str, epochs: FloatArray, values: FloatArray) 
     room = 0.02 * (last - first) or 0.5
     axes.set_xlim(first - room, last + room)
     axes.xaxis.set_major_locator(MaxNLocator(10, steps=_STEPS, integer=True, min_n_ticks=1))
-    axes.grid(color=_WINDOW, linewidth=0.6)
+    axes.grid(color=WINDOW, linewidth=0.6)
     axes.set_axisbelow(True)
     seen = np.isfinite(values)
     axes.plot(
         epochs[seen],
         values[seen],
-        color=_ROUTE_COLOURS[0],
+        color=ROUTE_COLOURS[0],
         linewidth=1.1,
         marker="o",
         markersize=3.0 if seen.sum() <= 60 else 0.0,
@@ -916,9 +910,9 @@ def _scale_gap(axes: Axes, gaps: FloatArray) -> str:
 
 def _mark_best(axes: Axes, label: str, epochs: FloatArray, values: FloatArray, best: int) -> None:
     """Mark the epoch of the best gap in any of the curves."""
-    axes.axvline(epochs[best], color=_ROUTE_COLOURS[1], linewidth=0.8, linestyle=_DASHES, zorder=1)
+    axes.axvline(epochs[best], color=ROUTE_COLOURS[1], linewidth=0.8, linestyle=_DASHES, zorder=1)
     key = f"best gap, epoch {_number(epochs[best])}"
-    mark = _marker(key, "o", 45, "none", _ROUTE_COLOURS[1], 1.6)
+    mark = _marker(key, "o", 45, "none", ROUTE_COLOURS[1], 1.6)
     mark.set_data(epochs[[best]], values[[best]])
     axes.add_line(mark)
     if label == "gap":
@@ -929,5 +923,5 @@ def _mark_best(axes: Axes, label: str, epochs: FloatArray, values: FloatArray, b
             borderaxespad=0.0,
             frameon=False,
             fontsize=_TEXT,
-            labelcolor=_INK,
+            labelcolor=INK,
         )

@@ -138,7 +138,7 @@ def solve(
     MethodError
         If there is no such method or option, or the method cannot solve this instance.
     """
-    settings = _options(get_method(method), options | {"time_limit": time_limit, "seed": seed})
+    settings = read_options(get_method(method), options | {"time_limit": time_limit, "seed": seed})
     return _run(prepare(method, [instance]), settings, instance)
 
 
@@ -177,7 +177,7 @@ def solve_each(
     **options: Any,
 ) -> Iterator[Result]:
     """Like `solve_many`, but hand the results out as they come, in order."""
-    settings = _options(get_method(method), options)
+    settings = read_options(get_method(method), options)
     if getattr(settings, "start", None) is not None:
         raise MethodError("option start: is a plan for one instance, not for a set")
     workers = threads if threads is not None else os.cpu_count() or 1
@@ -211,7 +211,14 @@ def solve_each(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _options(method: Method, given: dict[str, Any]) -> Options:
+def read_options(method: Method, given: dict[str, Any]) -> Options:
+    """Read the options of a method.
+
+    Raises
+    ------
+    MethodError
+        If one is unknown or has a value that it cannot have.
+    """
     if given.get("time_limit", 0) is None:  # the method's own
         given = {name: value for name, value in given.items() if name != "time_limit"}
     if isinstance(given.get("start"), Result):

@@ -60,7 +60,7 @@ def table(out: Path) -> list[dict[str, str]]:
     """Give the table without the columns of times."""
     with (out / "main-quick.csv").open(newline="") as file:
         return [
-            {name: cell for name, cell in line.items() if "(ms)" not in name}
+            {name: cell for name, cell in line.items() if "time" not in name and "(ms)" not in name}
             for line in csv.DictReader(file)
         ]
 
@@ -113,7 +113,9 @@ def test_a_killed_run_ends_in_the_same_table(tmp_path: Path) -> None:
         (("main", "--methods", "magic"), "method 'magic': unknown, choose from: auto,"),
         (("main", "--methods", "greedy,ils speed=3"), "option speed = '3': unknown, ils takes:"),
         (("main", "--methods", "greedy,ils fast"), "method 'ils fast': 'fast' is not like"),
-        (("main", "--methods", ","), "--methods ,: names none"),
+        (("main", "--methods", ","), "--methods ',': names none"),
+        (("main", "--methods", ""), "--methods '': names none"),
+        (("main", "--data", "."), "--data .: main needs no data"),
         (("team", "--methods", "exact"), "method 'exact': plans for one vehicle, not for 3"),
         (("ablation", "--methods", "greedy"), "methods: ablation has no choice of methods"),
         (("all", "--methods", "greedy"), "--methods greedy: choose methods for one experiment"),

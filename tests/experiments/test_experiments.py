@@ -130,6 +130,20 @@ def test_main_exact_has_no_gap_and_proves_all(tmp_path: Path, data: Path) -> Non
     assert all("| 0.00% |" in line for line in shown)
 
 
+def test_times_are_compared_on_the_same_instances() -> None:
+    """A slow method that has the first instance alone is compared with its proof, not with all."""
+    seconds = {("exact", 0): 0.5, ("exact", 1): 8.0, ("milp", 0): 3.0}
+    rows = [
+        {"setting": "n=50, TW=100", "instance": instance, "method": words, "seed": 0}
+        | {"profit": 1.0, "bound": 1.0, "status": "optimal", "seconds": time}
+        | {"reached": None, "batch": 1}
+        for (words, instance), time in seconds.items()
+    ]
+    config = MainConfig(methods=("milp", "exact"), settings=(Setting(50, 100, 2, 1),))
+    table = main.summarise(config, rows)
+    assert [line["time by exact's"] for line in table] == ["6.00", "1.00"]
+
+
 def test_gaps_are_distributed_as_numpy_says(tmp_path: Path) -> None:
     """Quartiles of greedy's gaps, from plans made here and now."""
     config = TINY_MAIN.model_copy(update={"methods": ("greedy",)})

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from decost.plotting import _DPI, _INK, _MUTED, _ROUTE_COLOURS, _RULE, _WINDOW
+from decost.palette import DPI, INK, MUTED, ROUTE_COLOURS, RULE, WINDOW
 
 _WIDTH = 10.0
 _LEAST_GAP = 0.01  # percent; below it an axis of gaps is linear
@@ -28,9 +28,9 @@ def box_plots(title: str, panels: Mapping[str, Mapping[str, Sequence[float]]]) -
     for one, (setting, boxes) in zip(axes, panels.items(), strict=True):
         _draw_boxes(one, [boxes.get(name, ()) for name in methods], range(1, len(methods) + 1))
         one.set_xticks(range(1, len(methods) + 1), methods, rotation=90)
-        one.set_title(setting, size=8.5, color=_INK, loc="left")
+        one.set_title(setting, size=8.5, color=INK, loc="left")
     _scale_gaps(axes[0])
-    axes[0].set_ylabel("gap", size=8, color=_MUTED)
+    axes[0].set_ylabel("gap", size=8, color=MUTED)
     return figure
 
 
@@ -45,8 +45,8 @@ def gap_by_share(
     for number, (setting, points) in enumerate(means.items()):
         axes.plot(list(points), list(points.values()), label=setting, **_line(number))
     axes.set_xticks(list(boxes), [f"{share}%" for share in boxes])
-    axes.set_xlabel("stay in stage one, as a share of the longest", size=8, color=_MUTED)
-    axes.set_ylabel("gap", size=8, color=_MUTED)
+    axes.set_xlabel("stay in stage one, as a share of the longest", size=8, color=MUTED)
+    axes.set_ylabel("gap", size=8, color=MUTED)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
     axes.set_ylim(bottom=0)
     _add_key(figure, axes)
@@ -71,15 +71,15 @@ def growth(
             below.plot(stops, gaps, **style)
         above.set(xscale="log", yscale="log")
         below.set(xscale="log")
-        above.set_title(kind, size=8.5, color=_INK, loc="left")
-        below.set_xlabel("stops", size=8, color=_MUTED)
+        above.set_title(kind, size=8.5, color=INK, loc="left")
+        below.set_xlabel("stops", size=8, color=MUTED)
         sizes = sorted({point[0] for points in some.values() for point in points})
         for one in (above, below):
             one.set_xticks(sizes, [str(size) for size in sizes])
             one.minorticks_off()
     _scale_gaps(axes[len(curves)])
-    axes[0].set_ylabel("seconds an instance", size=8, color=_MUTED)
-    axes[len(curves)].set_ylabel("gap", size=8, color=_MUTED)
+    axes[0].set_ylabel("seconds an instance", size=8, color=MUTED)
+    axes[len(curves)].set_ylabel("gap", size=8, color=MUTED)
     _add_key(figure, axes[0])
     return figure
 
@@ -92,22 +92,22 @@ def _figure(
     height: float,
     share: Literal["none", "row", "all"] = "none",
 ) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white", layout="constrained")
-    figure.suptitle(title, x=0.01, ha="left", size=12, color=_INK)
+    figure = Figure(figsize=(_WIDTH, height), dpi=DPI, facecolor="white", layout="constrained")
+    figure.suptitle(title, x=0.01, ha="left", size=12, color=INK)
     axes = figure.subplots(rows, columns, sharey=share, squeeze=False).ravel().tolist()
     for one in axes:
-        one.tick_params(labelsize=7, color=_RULE, labelcolor=_MUTED, length=2.5, width=0.6)
-        one.grid(axis="y", color=_WINDOW, linewidth=0.6)
+        one.tick_params(labelsize=7, color=RULE, labelcolor=MUTED, length=2.5, width=0.6)
+        one.grid(axis="y", color=WINDOW, linewidth=0.6)
         one.set_axisbelow(True)
         for spine in one.spines.values():
-            spine.set(color=_RULE, linewidth=0.6)
+            spine.set(color=RULE, linewidth=0.6)
     return figure, axes
 
 
 def _draw_boxes(
     axes: Axes, values: Sequence[Sequence[float]], places: Sequence[int], width: float = 0.6
 ) -> None:
-    colour = _ROUTE_COLOURS[0]
+    colour = ROUTE_COLOURS[0]
     thin = {"color": colour, "linewidth": 0.8}
     axes.boxplot(
         [np.asarray(some, dtype=np.float64) for some in values],
@@ -116,17 +116,17 @@ def _draw_boxes(
         showmeans=True,
         manage_ticks=False,
         patch_artist=True,
-        boxprops={"facecolor": _WINDOW, "edgecolor": colour, "linewidth": 0.8},
+        boxprops={"facecolor": WINDOW, "edgecolor": colour, "linewidth": 0.8},
         medianprops={"color": colour, "linewidth": 1.4},
         meanprops={
             "marker": "o",
             "markersize": 3,
-            "markerfacecolor": _ROUTE_COLOURS[1],
-            "markeredgecolor": _ROUTE_COLOURS[1],
+            "markerfacecolor": ROUTE_COLOURS[1],
+            "markeredgecolor": ROUTE_COLOURS[1],
         },
         whiskerprops=thin,
         capprops=thin,
-        flierprops={"marker": ".", "markersize": 2, "markeredgecolor": _MUTED},
+        flierprops={"marker": ".", "markersize": 2, "markeredgecolor": MUTED},
     )
 
 
@@ -138,7 +138,7 @@ def _scale_gaps(axes: Axes) -> None:
 
 
 def _line(number: int) -> dict[str, Any]:
-    colour = _ROUTE_COLOURS[number % len(_ROUTE_COLOURS)]
+    colour = ROUTE_COLOURS[number % len(ROUTE_COLOURS)]
     marker = _MARKERS[number % len(_MARKERS)]
     return {"color": colour, "marker": marker, "markersize": 3.5, "linewidth": 1.1}
 
@@ -153,5 +153,5 @@ def _add_key(figure: Figure, axes: Axes) -> None:
         ncols=len(labels),
         frameon=False,
         fontsize=7.5,
-        labelcolor=_INK,
+        labelcolor=INK,
     )

@@ -34,9 +34,9 @@ QUICK = IlsTimeConfig(
 
 FULL = IlsTimeConfig(
     methods=("ils",),
-    count=10,
+    count=3,
     limits=(10, 20, 50, 200),
-    reduced="10 instances of each setting instead of 100 or more",
+    reduced="3 instances of each setting instead of 100 or more",
 )
 
 # The paper's table in appendix B.1: score, gap in percent, milliseconds to reach it.

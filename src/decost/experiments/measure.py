@@ -13,7 +13,7 @@ from decost.experiments.tables import load
 from decost.instance import TOLERANCE, Instance
 from decost.methods.options import ImprovingOptions, Method, Progress
 from decost.result import Result
-from decost.solver import BATCH, MethodError, _options, get_method, prepare, solve, solve_many
+from decost.solver import BATCH, MethodError, get_method, prepare, read_options, solve, solve_many
 
 Source: TypeAlias = Callable[[], Sequence[Instance]]
 """Gives the instances of a setting, when they are needed."""
@@ -49,7 +49,7 @@ def read_words(words: str, vehicles: int = 1) -> Words:
         if "=" not in pair:
             raise MethodError(f"method {words!r}: {pair!r} is not like option=value")
     given: dict[str, Any] = dict(pair.split("=", 1) for pair in pairs)
-    options = _options(method, given)
+    options = read_options(method, given)
     if vehicles > 1 and not method.teams:
         raise MethodError(f"method {name!r}: plans for one vehicle, not for {vehicles}")
     limit = options.time_limit if "time_limit" in given else None

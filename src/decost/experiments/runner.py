@@ -377,7 +377,8 @@ def _write(
         f"{experiment.paper}.",
         "",
         f"* {machine()}",
-        f"* measured from {min(times)} to {max(times)} UTC by decost {__version__}: `{command}`",
+        f"* measured from {min(times)} to {max(times)} UTC by decost {__version__}"
+        + (f": `{command}`" if command else ""),
         f"* {len(rows)} rows in `{rows_path(experiment, scale, folder).name}`; "
         "times are those of one instance after warm-up, by one thread (auto: two); when a method "
         "found its best plan is known to 0.1 s",

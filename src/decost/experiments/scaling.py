@@ -48,16 +48,16 @@ QUICK = ScalingConfig(
 )
 
 FULL = ScalingConfig(
-    methods=("greedy", "decost", "search time_limit=1", "exact time_limit=60"),
-    prover="exact time_limit=60",
+    methods=("greedy", "decost", "search time_limit=1", "exact time_limit=20"),
+    prover="exact time_limit=20",
     kinds=(
         Kind("paper", 100, (50, 100, 200, 500, 1000, 2000)),
         Kind("paper", 500, (50, 100, 200, 500, 1000, 2000)),
         Kind("paper", 2000, (50, 100, 200, 500, 1000, 2000)),
         Kind("mixed", 100, (10, 20, 50, 100, 200)),
     ),
-    count=10,
-    reduced="10 instances of a size, and exact has a minute each",
+    count=5,
+    reduced="5 instances of a size, and exact has 20 s each",
 )
 
 
