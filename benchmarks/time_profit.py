@@ -19,8 +19,8 @@ from matplotlib.patches import Patch
 import decost
 from decost.experiments.figures import _figure
 from decost.instance import FloatArray
-from decost.kernels.moves import Team, chain, make_team, meet, refresh
 from decost.kernels.profile import window
+from decost.kernels.routes import Team, chain, make_team, meet, refresh
 from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
 from decost.plotting import save_figure
 

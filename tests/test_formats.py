@@ -554,9 +554,9 @@ def test_errors_name_the_stop(tmp_path: Path) -> None:
 
 UNKNOWN = "is no known format"
 BROKEN: dict[str, tuple[str | bytes, str]] = {
-    "empty": ("", UNKNOWN),
-    "blank": (" \n\t\n", UNKNOWN),
-    "only a byte order mark": ("\ufeff", UNKNOWN),
+    "empty": ("", "is empty"),
+    "blank": (" \n\t\n", "is empty"),
+    "only a byte order mark": ("\ufeff", "is empty"),
     "prose": ("Dear reader,\n", UNKNOWN),
     "a list": ("[]", UNKNOWN),
     "null": ("null", UNKNOWN),

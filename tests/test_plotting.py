@@ -228,8 +228,10 @@ def test_routes_have_colours_and_arrows() -> None:
     assert len(set(colours)) == 4
     drawn = [to_hex(arrow.get_edgecolor()) for arrow in arrows]
     assert [drawn.count(colour) for colour in colours] == [4, 3, 2, 5]
-    assert [f"Vehicle {number}" for number in (1, 2, 3, 4)] == [
-        text for text in find_texts(find_axes(figure, "map").get_legend()) if "Vehicle" in text
+    assert [f"Route {number}" for number in (1, 2, 3, 4)] == [
+        text
+        for text in find_texts(find_axes(figure, "map").get_legend())
+        if text.startswith("Route ")
     ]
 
 

@@ -280,9 +280,11 @@ def _read_text(path: Path, text: str, profit: Profit, truncate: Truncate) -> Ins
     if text.lstrip().startswith("{"):
         return _instance(path, _json(path, text))
     rows = [line.split() for line in text.splitlines() if line.split()]
+    if not rows:
+        raise FormatError(f"{path}: is empty")
     if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
         return read_solomon(path, rows, profit, truncate)
-    if rows and len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d{1,9}", w) for w in rows[0]):
+    if len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d{1,9}", w) for w in rows[0]):
         return read_leuven(path, rows, profit, truncate)
     raise FormatError(
         f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven)"

@@ -249,7 +249,7 @@ def _make_lanes(solution: Solution) -> list[_Lane]:
     lanes: list[_Lane] = []
     for vehicle, route in enumerate(solution.routes):
         if route.visits:
-            name = f"Vehicle {vehicle + 1}" if len(solution.routes) > 1 else ""
+            name = f"Route {vehicle + 1}" if len(solution.routes) > 1 else ""
             top = lanes[-1].bottom + 1.6 if lanes else 1.0
             lanes.append(_Lane(route, vehicle, name, top))
     return lanes

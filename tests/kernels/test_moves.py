@@ -14,18 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decost import Instance, optimal_stays
-from decost.kernels.moves import (
-    LONGEST_SEGMENT,
-    Team,
-    best_insertion,
-    chain,
-    descend,
-    detour,
-    make_team,
-    refresh,
-    splice,
-)
+from decost.kernels.moves import LONGEST_SEGMENT, best_insertion, descend, detour
 from decost.kernels.random import random_state
+from decost.kernels.routes import Team, chain, make_team, refresh, splice
 from odd_instances import odd_instance
 
 GO = np.zeros(1, dtype=np.uint8)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decost import Instance, generate, optimal_stays
-from decost.kernels.moves import Team, make_team, refresh
 from decost.kernels.random import random_state
+from decost.kernels.routes import Team, make_team, refresh
 from decost.kernels.ruin import (
     BEST,
     FULL,

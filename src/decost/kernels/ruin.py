@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.instance import Arrays, FloatArray, IntArray
-from decost.kernels.moves import EQUAL, Team, best_insertion, descend, insert_at, refresh
+from decost.kernels.moves import EQUAL, best_insertion, descend
 from decost.kernels.profile import Halt, jit, lean
 from decost.kernels.random import RandomState, draw
+from decost.kernels.routes import Team, insert_at, refresh
 
 LONGEST = 7
 """Most visits in a row that are removed from a route."""

@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from decost.instance import Instance
-from decost.kernels.moves import make_team
 from decost.kernels.profile import Halt
 from decost.kernels.random import random_state
 from decost.kernels.reduction import useful_stops
+from decost.kernels.routes import make_team
 from decost.kernels.ruin import (
     BEST,
     FOUND,
