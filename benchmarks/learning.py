@@ -1,6 +1,6 @@
 """REINFORCE and the exact teacher, the paper's network and ours, at equal CPU time.
 
-python -m benchmarks.learning --folder runs/learning [--nodes 50] [--minutes 10]
+python -m benchmarks.learning --folder runs/learning [--nodes 50] [--minutes 10] [--out table.csv]
 
 Each run has the same CPU time and sees as many instances as it can; the teacher's learning rate
 falls over the epochs given here, which fill about that time. Gaps are to the optimum of other
@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 
 import torch
-from benchmarks.common import machine, table, trained
+from benchmarks.common import machine, output, table, trained, write_csv
 
 import decost
 from decost.learn.checkpoint import read_card
@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("--window", type=float, default=100)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--count", type=int, default=500, help="test instances")
+    parser.add_argument("--out", type=output)
     given = parser.parse_args()
     print(machine())
     instances = decost.generate(
@@ -65,11 +66,14 @@ def main() -> None:
                 100 * fmean(1 - r.profit / p for r, p in zip(results, best, strict=True) if p)
             )
         card = read_card(weights)
-        row = (name, card["instances"], f"{card['cpu_seconds'] / 60:.1f}")
+        row = (name, card["instances"], f"{card['cpu_seconds'] / 60:.1f}", given.count)
         rows.append((*row, *(f"{gap:.2f}%" for gap in gaps)))
         print(*rows[-1], sep=", ", flush=True)
     print()
-    print(table(("training", "instances", "CPU min", "greedy", "8 symmetries"), rows))
+    heading = ("training", "instances", "CPU min", "tested on", "greedy", "8 symmetries")
+    print(table(heading, rows))
+    if given.out:
+        write_csv(given.out, heading, rows)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,10 @@ and all of it is reproducible.
 from __future__ import annotations
 
 import argparse
-import csv
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.common import machine, paper_set, table
+from benchmarks.common import machine, output, paper_set, table, write_csv
 
 import decost
 
@@ -30,7 +28,7 @@ def main() -> None:
     parser.add_argument("methods", nargs="*", help="some of greedy, ils, gfacs, pomo; all")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=100, help="iterations of ils")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=output)
     given = parser.parse_intermixed_args()
     rounds = {"iterations": given.rounds, "time_limit": np.inf}
     # With which options a method has stays of its own, and with which optimal ones.
@@ -45,7 +43,14 @@ def main() -> None:
     if not ways.keys() >= set(given.methods):
         parser.error(f"choose from: {', '.join(ways)}")
     print(machine(), flush=True)
-    heading = ("setting", "method", "own stays", "same routes, optimal stays", "optimal inside")
+    heading = (
+        "setting",
+        "instances",
+        "method",
+        "own stays",
+        "same routes, optimal stays",
+        "optimal inside",
+    )
     rows = []
     for nodes, window in SETTINGS:
         instances = paper_set(nodes, window, given.count)
@@ -62,13 +67,12 @@ def main() -> None:
             gaps = [1 - np.divide(some, best) for some in profits]
             assert min(some.min() for some in gaps) > -decost.TOLERANCE
             means = [f"{100 * max(0.0, some.mean()):.2f}%" for some in gaps]
-            rows.append((f"n={nodes}, TW={window}", name, *means))
+            rows.append((f"n={nodes}, TW={window}", len(instances), name, *means))
             print(*rows[-1], flush=True)
-    print(f"\n{len(instances)} instances each, ils with {given.rounds} rounds\n")
+    print(f"\nils with {given.rounds} rounds\n")
     print(table(heading, rows))
     if given.out:
-        with given.out.open("w", newline="") as file:
-            csv.writer(file).writerows([heading, *rows])
+        write_csv(given.out, heading, rows)
 
 
 def best_profit(result: decost.Result) -> float:

@@ -8,18 +8,18 @@ Families are the paper's five settings, `mixed` instances, both without windows,
 files of the folders: Solomon's with variable profit, KU Leuven's with one and with three
 vehicles. Each row is an instance and a method; rows that `--rows` holds already
 are kept, so that a run that was ended goes on. The table gives by family and method the mean loss
-against the best plan that any of them found.
+against the best plan that any of them found, and for methods that have all families their mean.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import machine, paper_set, table
+from benchmarks.common import machine, output, paper_set, table, write_csv
 
 import decost
 from decost import Instance
@@ -50,15 +50,14 @@ def main() -> None:
     parser.add_argument("--solomon", type=Path)
     parser.add_argument("--optw", type=Path)
     parser.add_argument("--methods", nargs="+", default=METHODS)
-    parser.add_argument("--rows", type=Path, default=Path("rivals.csv"))
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--rows", type=output, default=Path("rivals.csv"))
+    parser.add_argument("--out", type=output)
     given = parser.parse_args()
+    try:
+        rows = [row for row in kept(given.rows) if float(row["limit"]) == given.time_limit]
+    except ValueError as error:
+        parser.error(str(error))
     print(machine(), flush=True)
-    if not given.rows.exists():
-        with given.rows.open("w", newline="") as file:
-            csv.writer(file).writerow(HEADING)
-    with given.rows.open() as file:
-        rows = [row for row in csv.DictReader(file) if float(row["limit"]) == given.time_limit]
     for family, instances in families(given.count, given.solomon, given.optw):
         if given.families and not any(word in family for word in given.families):
             continue
@@ -93,11 +92,34 @@ def main() -> None:
                     csv.writer(file).writerow(values)
                     rows.append(dict(zip(HEADING, values, strict=True)))
             print(family, words, f"{np.mean([r.profit for r in results]):.4f}", flush=True)
+    if not rows:
+        parser.error("--families: there is none whose name holds such a word")
     heading, lines = compared(rows, given.methods)
     print(table(heading, lines))
     if given.out:
-        with given.out.open("w", newline="") as file:
-            csv.writer(file).writerows([heading, *lines])
+        write_csv(given.out, heading, lines)
+
+
+def kept(path: Path) -> list[dict[str, str]]:
+    """Read the rows that are there, and drop a last line that a kill left incomplete.
+
+    Raises
+    ------
+    ValueError
+        If the file holds something else.
+    """
+    head = ",".join(HEADING).encode()
+    with path.open("ab+") as file:
+        file.seek(0)
+        text = file.read()
+        whole = text[: text.rfind(b"\n") + 1]
+        fits = whole.splitlines()[0] == head if whole else head.startswith(text.rstrip())
+        if not fits:
+            raise ValueError(f"{path}: holds no rows; give another --rows")
+        file.truncate(len(whole))
+        if not whole:
+            file.write(head + b"\r\n")
+    return list(csv.DictReader(whole.decode().splitlines()))
 
 
 def families(
@@ -159,12 +181,13 @@ def named(paths: list[Path], instances: list[Instance]) -> list[Instance]:
 
 
 def compared(
-    rows: list[dict[str, str]], methods: list[str]
+    rows: Sequence[Mapping[str, str]], methods: Sequence[str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Compare methods by family: mean loss against the best plan of all, and what auto loses."""
+    """Compare methods by family, and over all: mean loss against the best plan of any."""
     profit = {(r["family"], r["instance"], r["method"]): float(r["profit"]) for r in rows}
     proven = {(r["family"], r["instance"]) for r in rows if r["status"] == "optimal"}
     lines = []
+    losses: dict[str, list[float]] = {method: [] for method in methods}
     for family in dict.fromkeys(key[0] for key in profit):
         instances = list(dict.fromkeys(key[1] for key in profit if key[0] == family))
         best = np.array(
@@ -173,15 +196,20 @@ def compared(
                 for one in instances
             ]
         )
-        loss = {}
+        cells = []
         for method in methods:
             values = [profit.get((family, one, method)) for one in instances]
-            if None not in values:
-                ratio = np.array(values, dtype=float) / np.maximum(best, 1e-300)
-                loss[method] = 100 * (1 - ratio.mean())
-        cells = [f"{loss[method]:.3f}%" if method in loss else "" for method in methods]
+            if None in values:
+                cells.append("")
+                continue
+            ratio = np.array(values, dtype=float) / np.maximum(best, 1e-300)
+            losses[method].append(100 * float(1 - ratio.mean()))
+            cells.append(f"{losses[method][-1]:.3f}%")
         number = sum((family, one) in proven for one in instances)
         lines.append((family, str(len(instances)), str(number), *cells))
+    means = [f"{np.mean(some):.3f}%" if len(some) == len(lines) else "" for some in losses.values()]
+    totals = [str(sum(int(line[k]) for line in lines)) for k in (1, 2)]
+    lines.append(("mean of all", *totals, *means))
     return ["family", "instances", "proven", *methods], lines
 
 

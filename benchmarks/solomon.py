@@ -2,29 +2,113 @@
 
     python -m benchmarks.solomon FOLDER [--profit fixed|variable] [--time-limit 60]
                                  [--method exact] [--bounds table.csv] [--threads 1]
-                                 [--known optw_best_known.csv] [--out table.csv] [NAME ...]
+                                 [--known optw_best_known.csv] [--out table.csv]
+                                 [--summary summary.csv] [NAME ...]
 
 FOLDER holds Solomon or KU Leuven files. A file of known profits (columns instance, profit,
 status) is compared with, and any disagreement with a proven optimum ends the run. A method that
-proves nothing is compared with the bounds in a table that this command wrote for another.
+proves nothing is compared with the bounds in a table that this command wrote for another. The
+summary has a line for each kind of known profits, and one for all files.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import math
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
+from typing import NamedTuple
 
-from benchmarks.common import machine, table
+from benchmarks.common import machine, output, table, write_csv
 
 import decost
 from decost.solver import solve_each
 
+HEADING = ("file", "profit", "bound", "gap", "seconds", "known", "known as")
+
+SUMMARY = (
+    "files",
+    "number",
+    "proven",
+    "bound reached",
+    "mean gap",
+    "largest gap",
+    "known beaten",
+    "known reached",
+    "known not reached",
+    "mean gap to known",
+    "total seconds",
+    "median seconds",
+    "most seconds",
+)
+
+
+class Solved(NamedTuple):
+    """What came out for a file; gaps are in percent, and None where there is nothing to compare."""
+
+    file: str
+    profit: float
+    bound: float | None
+    proven: bool
+    seconds: float
+    known: float | None = None
+    known_as: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """How far the profit is below the bound."""
+        return None if self.bound is None else 100 * max(0.0, 1 - self.profit / self.bound)
+
+    @property
+    def gap_to_known(self) -> float | None:
+        """How far the profit is below the known one; negative where it is better."""
+        return None if self.known is None else 100 * (1 - self.profit / self.known)
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its line of the table."""
+        return (
+            self.file,
+            f"{self.profit:.8g}",
+            "" if self.bound is None else f"{self.bound:.8g}",
+            "" if self.gap is None else f"{self.gap:.2f}%",
+            f"{self.seconds:.2f}",
+            "" if self.known is None else f"{self.known:g}",
+            self.known_as,
+        )
+
+
+def summary(solved: Sequence[Solved]) -> list[tuple[str, ...]]:
+    """Sum files up by what is known of them, and all of them."""
+    kinds = dict.fromkeys(one.known_as for one in solved if one.known is not None)
+    lines = [_sum([one for one in solved if one.known_as == kind], kind) for kind in kinds]
+    return [*lines, _sum(solved, "all")]
+
+
+def _sum(solved: Sequence[Solved], name: str) -> tuple[str, ...]:
+    gaps = [one.gap for one in solved if one.gap is not None]
+    to_known = [one.gap_to_known for one in solved if one.gap_to_known is not None]
+    beaten = sum(gap < -1e-6 for gap in to_known)
+    missed = sum(gap > 1e-6 for gap in to_known)
+    seconds = [one.seconds for one in solved]
+    return (
+        name,
+        str(len(solved)),
+        str(sum(one.proven for one in solved)),
+        str(sum(one.row[1] == one.row[2] for one in solved)) if gaps else "",
+        f"{fmean(gaps):.3f}%" if gaps else "",
+        f"{max(gaps):.2f}%" if gaps else "",
+        *(map(str, (beaten, len(to_known) - beaten - missed, missed)) if to_known else [""] * 3),
+        f"{fmean(to_known):.3f}%" if to_known else "",
+        f"{sum(seconds):.1f}",
+        f"{median(seconds):.2f}",
+        f"{max(seconds):.2f}",
+    )
+
 
 def main() -> None:
-    """Solve every file and print a row each, then the table."""
+    """Solve every file and print a row each, then the table and the summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
@@ -34,7 +118,8 @@ def main() -> None:
     parser.add_argument("--bounds", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--known", type=Path)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=output)
+    parser.add_argument("--summary", type=output)
     given = parser.parse_intermixed_args()
     known: dict[str, tuple[float, str]] = {}
     if given.known:
@@ -44,44 +129,40 @@ def main() -> None:
     bounds: dict[str, float] = {}
     if given.bounds:
         with given.bounds.open() as file:
-            bounds = {row["file"]: float(row["bound"]) for row in csv.DictReader(file)}
-    print(machine(), flush=True)
-    heading = ("file", "profit", "bound", "gap", "seconds", "known", "known as")
+            rows = [row for row in csv.DictReader(file) if row["bound"]]
+            bounds = {row["file"]: float(row["bound"]) for row in rows}
     paths = [
         path
         for path in sorted(given.folder.glob("*.txt"))
         if not given.names or path.stem in given.names
     ]
+    if not paths:
+        parser.error(f"{given.folder}: holds none of these files")
+    print(machine(), flush=True)
     instances = [decost.read(path, profit=given.profit) for path in paths]
     results = solve_each(
         instances, given.method, threads=given.threads, time_limit=given.time_limit
     )
-    rows, gaps = [], []
+    solved = []
     for path, result in zip(paths, results, strict=True):
         assert decost.check(result.instance, result.solution) == []
-        bound = bounds.get(path.stem, math.inf) if result.bound is None else result.bound
+        bound = bounds.get(path.stem) if result.bound is None else result.bound
         profit, status = known.get(path.stem, (None, ""))
-        assert result.profit <= bound * (1 + 1e-6), path.stem
+        assert bound is None or result.profit <= bound * (1 + 1e-6), path.stem
         if status == "optimal" and profit is not None:
-            assert result.profit <= profit <= bound, path.stem
-        gaps.append(100 * max(0.0, 1 - result.profit / bound))
-        row = (
-            path.stem,
-            f"{result.profit:.8g}",
-            f"{bound:.8g}",
-            f"{gaps[-1]:.2f}%",
-            f"{result.runtime:.2f}",
-            "" if profit is None else f"{profit:g}",
-            status,
+            assert result.profit <= profit, path.stem
+            assert bound is None or profit <= bound, path.stem
+        proven = result.status == "optimal"
+        solved.append(
+            Solved(path.stem, result.profit, bound, proven, result.runtime, profit, status)
         )
-        rows.append(row)
-        print(*row, flush=True)
-    print(table(heading, rows))
-    reached = sum(row[1] == row[2] for row in rows)
-    print(f"bound reached: {reached} of {len(rows)}, mean gap {fmean(gaps):.3f}%")
+        print(*solved[-1].row, flush=True)
+    print(table(HEADING, [one.row for one in solved]), end="\n\n")
+    print(table(SUMMARY, summary(solved)))
     if given.out:
-        with given.out.open("w", newline="") as file:
-            csv.writer(file).writerows([heading, *rows])
+        write_csv(given.out, HEADING, [one.row for one in solved])
+    if given.summary:
+        write_csv(given.summary, SUMMARY, summary(solved))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,28 @@
 """Optimal stays: equal to HiGHS's linear program, and how much faster.
 
-    python -m benchmarks.stays [--routes 20000]
+    python -m benchmarks.stays [--routes 20000] [--out programs.csv] [--kernels kernels.csv]
 
 Random routes of both families (windows, minimum stays, deadlines for leaving, concave pieces)
 are solved three ways in one run: by HiGHS, by `decost.optimal_stays`, and by the paper's
-Algorithm 1 in compiled code (on one linear piece, where it applies).
+Algorithm 1 in compiled code (on one linear piece, where it applies). `--out` is for the
+comparison with HiGHS, `--kernels` for the one with Algorithm 1.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import highspy
 import numba
 import numpy as np
-from benchmarks.common import machine, table, timed
+from benchmarks.common import machine, output, table, timed, write_csv
 
 import decost
 from decost.kernels.stays import stays_of_routes
+
+BATCH = 100
+"""Routes in a call of `optimal_stays`."""
 
 
 def program(instance: decost.Instance, route: list[int]) -> float:
@@ -106,15 +111,15 @@ def random_route(instance: decost.Instance, random: np.random.Generator) -> list
     return route
 
 
-def same_profit(count: int) -> None:
+def same_profit(count: int, out: Path | None) -> None:
     """Compare profits and times with the linear program."""
     random = np.random.default_rng(0)
     cases: list[tuple[decost.Instance, list[list[int]]]] = []
     for family in ("paper", "mixed"):
         for instance in decost.generate(
-            family, nodes=25, window=300, count=max(1, count // 200), seed=1
+            family, nodes=25, window=300, count=max(1, count // (2 * BATCH)), seed=1
         ):
-            routes = [random_route(instance, random) for _ in range(100)]
+            routes = [random_route(instance, random) for _ in range(BATCH)]
             cases.append((instance, [route for route in routes if route]))
     routes = sum(len(batch) for _, batch in cases)
     programs: list[float] = []
@@ -123,12 +128,27 @@ def same_profit(count: int) -> None:
     own = timed(lambda: [ours.extend(decost.optimal_stays(i, b).profit) for i, b in cases])
     difference = np.abs(np.array(ours) - programs) / np.maximum(1e-9, np.abs(programs))
     mean = np.mean([len(route) for _, batch in cases for route in batch])
-    print(f"{routes} routes of {mean:.1f} stops on average")
-    print(f"largest relative difference to HiGHS: {difference.max():.1e}")
-    print(
-        f"HiGHS {1e6 * lp / routes:.1f} us a route, optimal_stays {1e6 * own / routes:.2f} us "
-        f"(100 routes a call): {lp / own:.0f} times faster"
+    heading = (
+        "routes",
+        "mean stops",
+        "routes a call",
+        "largest relative difference",
+        "HiGHS (us a route)",
+        "optimal_stays (us a route)",
+        "ratio",
     )
+    row = (
+        routes,
+        f"{mean:.1f}",
+        BATCH,
+        f"{difference.max():.1e}",
+        f"{1e6 * lp / routes:.1f}",
+        f"{1e6 * own / routes:.2f}",
+        f"{lp / own:.0f}",
+    )
+    print(table(heading, [row]), end="\n\n")
+    if out:
+        write_csv(out, heading, [row])
 
 
 @numba.njit
@@ -175,25 +195,30 @@ def compare(size: int, random: np.random.Generator) -> tuple[float, float]:
     return slow / count, fast / count
 
 
-def against_algorithm_one() -> None:
+def against_algorithm_one(out: Path | None) -> None:
     """Compare times with the paper's rule, kernel against kernel, by the length of the route."""
     random = np.random.default_rng(0)
     rows = []
     for size in (2, 4, 8, 16, 32, 64, 128, 256):
         slow, fast = compare(size, random)
         rows.append((size, f"{1e6 * slow:.2f}", f"{1e6 * fast:.2f}", f"{slow / fast:.1f}"))
-    print(table(("stops", "Algorithm 1 (us)", "ours (us)", "ratio"), rows))
+    heading = ("stops", "Algorithm 1 (us)", "ours (us)", "ratio")
+    print(table(heading, rows))
+    if out:
+        write_csv(out, heading, rows)
 
 
 def main() -> None:
     """Run both comparisons."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--routes", type=int, default=20_000)
-    count = parser.parse_args().routes
+    parser.add_argument("--out", type=output)
+    parser.add_argument("--kernels", type=output)
+    given = parser.parse_args()
     print(machine())
     decost.prepare("exact")
-    same_profit(count)
-    against_algorithm_one()
+    same_profit(given.routes, given.out)
+    against_algorithm_one(given.kernels)
 
 
 if __name__ == "__main__":
