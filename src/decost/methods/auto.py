@@ -29,7 +29,8 @@ AHEAD = 1 / 3
 """Part of the time limit that a search may have for itself before a proof begins."""
 
 NICE = 5
-"""How much the thread that looks for a proof gives way: it gets a quarter of a core at least."""
+"""How much the thread that looks for a proof gives way to a search that still finds better plans:
+it gets a quarter of a core at least."""
 
 
 class AutoOptions(TimedOptions, exact.ExactOptions):
@@ -65,7 +66,8 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
             return searches.stuck or ended() or ahead.left <= together
 
         ahead.work(lambda: _wait(ahead, is_time))
-        proof = _aside(lambda: prove(instance, start, ahead), ahead)
+        nice = 0 if searches.stuck else NICE
+        proof = _aside(lambda: prove(instance, start, ahead), ahead, nice)
         if proof.status != "optimal":  # too large to prove more, but the search goes on
             ahead.work(lambda: _wait(ahead))
     for part, result in (("search", searches.result()), (name, proof)):
@@ -131,16 +133,16 @@ def _going_on(searches: Searches, clock: Clock) -> Iterator[Callable[[], bool]]:
             future.result()
 
 
-def _aside(function: Callable[[], Result], clock: Clock) -> Result:
-    """Do something in a thread that gives way to the search where there is only one core."""
+def _aside(function: Callable[[], Result], clock: Clock, nice: int) -> Result:
+    """Do something in a thread that is so much nicer, which counts where there is only one core."""
     results: list[Result] = []
 
     def run() -> None:
-        if sys.platform == "linux":  # where a thread can be nicer than its process
+        if nice and sys.platform == "linux":  # where a thread can be nicer than its process
             thread = get_native_id()
             now = os.getpriority(os.PRIO_PROCESS, thread)
             with suppress(OSError):  # it may be forbidden
-                os.setpriority(os.PRIO_PROCESS, thread, min(19, now + NICE))
+                os.setpriority(os.PRIO_PROCESS, thread, min(19, now + nice))
         results.append(function())
 
     def wait_for_it() -> None:
