@@ -25,8 +25,8 @@ from decost.result import Result
 WAIT = 0.005
 """Seconds between two looks at a search."""
 
-AHEAD = 1 / 3
-"""Part of the time limit that a search may have for itself before a proof begins."""
+AHEAD, LONGEST = 1 / 3, 3.0
+"""Part of the time limit, and most seconds, that a search may have for itself before a proof."""
 
 NICE = 5
 """How much the thread that looks for a proof gives way to a search that still finds better plans:
@@ -58,7 +58,7 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     searches = Searches(instance, known.solution, options.seed, 1)
     start = options.model_copy(update={"start": known.solution})
     ahead = Clock(clock.left, options.progress, searches.plan)
-    together = (1 - AHEAD) * ahead.left
+    together = ahead.left - min(AHEAD * ahead.left, LONGEST)
     with _going_on(searches, ahead) as ended:
 
         def is_time() -> bool:
