@@ -14,7 +14,11 @@ from decost.kernels.random import random_state
 from decost.kernels.routes import Team, make_team, refresh
 from decost.kernels.ruin import (
     BEST,
+    CYCLE,
+    END,
+    FINAL,
     FULL,
+    PART,
     ROUNDS,
     Memory,
     anneal,
@@ -154,3 +158,42 @@ def test_no_room() -> None:
     hints = make_hints(line.arrays, useful(line), line.full_profit)
     assert anneal(line.arrays, team, hints, memory, random_state(0), 99, GO) == FULL
     assert best_routes(memory) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("end", "lengths"),
+    [
+        (np.inf, [200, 300, 450]),  # each is longer by half than the one before
+        (399, [399]),
+        (1000, [200, 300, 500]),  # 450 would leave 50
+    ],
+)
+def test_last_cycle_ends_with_the_last_round(end: float, lengths: list[int]) -> None:
+    """If few rounds are left after a cycle, it goes on until they are over."""
+    (instance,) = generate("paper", nodes=20, window=100, seed=5)
+    team = make_team(instance.arrays, 1, instance.stops, len(instance.piece_rate))
+    memory = make_memory(team)
+    memory.figures[END] = end
+    hints = make_hints(instance.arrays, useful(instance), instance.full_profit)
+    state = random_state(0)
+    for before, length in zip(np.cumsum([0, *lengths]), lengths, strict=False):
+        assert memory.figures[ROUNDS] == before
+        assert memory.figures[PART] == 0
+        anneal(instance.arrays, team, hints, memory, state, length - 1, GO)
+        assert memory.figures[CYCLE] == length
+        assert memory.figures[PART] == length - 1
+        assert memory.figures[FINAL] == (before + length == end)
+        anneal(instance.arrays, team, hints, memory, state, 1, GO)
+
+
+def test_last_cycle_follows_the_end() -> None:
+    """If the end of the last cycle is put off or comes sooner, its length changes with it."""
+    (instance,) = generate("paper", nodes=20, window=100, seed=5)
+    team = make_team(instance.arrays, 1, instance.stops, len(instance.piece_rate))
+    memory = make_memory(team)
+    hints = make_hints(instance.arrays, useful(instance), instance.full_profit)
+    state = random_state(0)
+    for end, length in ((300, 300), (900, 900), (40, 40), (15, 41)):
+        memory.figures[END] = end
+        anneal(instance.arrays, team, hints, memory, state, 10, GO)
+        assert memory.figures[CYCLE] == length

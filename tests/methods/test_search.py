@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 
 import decost
 from decost import Instance, check, generate
+from decost.kernels.ruin import END
 from decost.methods import search as module
-from decost.methods.search import FIRST_PIECES, FIRST_STOPS
+from decost.methods.options import MOST_ROUNDS
+from decost.methods.search import FIRST_PIECES, FIRST_STOPS, Searches
 from odd_instances import odd_instance
 
 
@@ -162,3 +165,28 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(instance, result.solution) == []
     assert result.profit > 0
     assert threading.active_count() < 10
+
+
+def test_cycles_end_with_the_time() -> None:
+    """The round that is expected to be the last is where rounds go on as fast as before."""
+    (instance,) = generate("paper", nodes=50, window=500, seed=1)
+    searches = Searches(instance, decost.solve(instance, "greedy").solution, 0, 1)
+    (one,) = searches._searches
+    searches.run(100, np.zeros(1, dtype=np.uint8))
+    assert one.memory.figures[END] == 100
+    searches.run(MOST_ROUNDS, np.ones(1, dtype=np.uint8))
+    searches._begin = time.perf_counter() - 10.0  # for 100 rounds
+    searches.expect(5.0)
+    assert one.memory.figures[END] == pytest.approx(150, rel=0.01)
+    searches.expect(-1.0)
+    assert one.memory.figures[END] == pytest.approx(100)
+    searches.expect(math.inf)
+    assert one.memory.figures[END] == MOST_ROUNDS + 100
+
+
+def test_nothing_is_expected_before_the_first_round() -> None:
+    """A search that has just begun does not know its pace."""
+    (instance,) = generate("paper", nodes=50, window=500, seed=1)
+    searches = Searches(instance, decost.solve(instance, "greedy").solution, 0, 1)
+    searches.expect(5.0)
+    assert searches._searches[0].memory.figures[END] == math.inf

@@ -3,7 +3,7 @@
 After Christiaens and Vanden Berghe, "Slack induction by string removals for vehicle routing
 problems" (Transportation Science, 2020), with exact gains and for stops that need not be visited.
 A plan that earns less is accepted as in simulated annealing; the temperature falls from cycle to
-cycle anew, and each cycle is longer than the one before.
+cycle anew, and each cycle is longer than the one before. The last one ends when the time does.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ FIRST_CYCLE = 200
 
 LONGER = 1.5
 """Ratio of the rounds of a cycle and the one before."""
+
+LAST = 2.0
+"""A cycle is the last one if no more rounds are left than so many times its length."""
 
 LIGHT = 1e-3
 """Weight of travel for all of the budget against the mean full profit of a stop."""
@@ -80,15 +83,16 @@ class Memory(NamedTuple):
     figures: FloatArray
 
 
-BEST, FOUND, ROUNDS, SCORE, PART, CYCLE = range(6)
+BEST, FOUND, ROUNDS, SCORE, PART, CYCLE, END, FINAL = range(8)
 """Figures: best profit, the round that found it, rounds in all, the current plan's score, rounds
-of this cycle so far, and of the whole cycle."""
+of this cycle so far, and of the whole cycle; the round that is expected to be the last, which may
+change at any time, and whether this cycle ends with it."""
 
 
 def make_memory(team: Team) -> Memory:
     """Make a memory of empty routes for as many stops as a team has room for."""
-    figures = np.zeros(6)
-    figures[BEST], figures[CYCLE] = -1.0, FIRST_CYCLE
+    figures = np.zeros(8)
+    figures[BEST], figures[CYCLE], figures[END] = -1.0, FIRST_CYCLE, np.inf
     stops, size = np.zeros_like(team.stops), np.zeros_like(team.size)
     return Memory(stops, size, stops.copy(), size.copy(), figures)
 
@@ -325,6 +329,11 @@ def anneal(
     light = LIGHT * unit / max(arrays.budget, 1e-300)
     done = 0
     while True:
+        left = figures[END] - figures[ROUNDS]
+        if figures[PART] == 0.0 and left <= LAST * figures[CYCLE]:
+            figures[FINAL] = 1.0
+        if figures[FINAL] > 0.0:
+            figures[CYCLE] = figures[PART] + max(1.0, left)
         better = total(team) > figures[BEST] * (1.0 + EQUAL)
         if figures[PART] == 0.0 or better or draw(state) < POLISH:
             if not descend(arrays, team, useful, hints.full_profit, state, halt):
@@ -346,7 +355,7 @@ def anneal(
         done += 1
         figures[ROUNDS] += 1.0
         figures[PART] += 1.0
-        if figures[PART] >= figures[CYCLE]:
+        if figures[PART] >= figures[CYCLE] and figures[FINAL] == 0.0:
             figures[PART] = 0.0
             figures[CYCLE] = float(int(LONGER * figures[CYCLE]))
             if not recall(arrays, team, every, memory.best_stops, memory.best_size):

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from threading import TIMEOUT_MAX, Timer, get_native_id
+from threading import Event, get_native_id
 
 import numpy as np
 
 from decost.instance import Instance
 from decost.methods import exact
-from decost.methods.clock import Clock
+from decost.methods.clock import POLL, Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
 from decost.methods.search import Searches
@@ -120,16 +120,20 @@ def _going_on(searches: Searches, clock: Clock) -> Iterator[Callable[[], bool]]:
     Gives a function that tells whether they have ended.
     """
     halt = np.zeros(1, dtype=np.uint8)
-    timer = Timer(max(0.0, min(clock.left, TIMEOUT_MAX)), lambda: halt.fill(1))
-    timer.daemon = True
-    timer.start()
-    with ThreadPoolExecutor(1) as pool:
+    over = Event()
+
+    def watch() -> None:
+        while clock.left > 0 and not over.wait(min(POLL, clock.left)):
+            searches.expect(clock.left)
+        halt[0] = 1
+
+    with ThreadPoolExecutor(2) as pool:
         future = pool.submit(searches.run, MOST_ROUNDS, halt)
+        pool.submit(watch)
         try:
             yield future.done
         finally:
-            timer.cancel()
-            halt[0] = 1
+            over.set()
             future.result()
 
 

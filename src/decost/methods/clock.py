@@ -23,7 +23,7 @@ SLICE = 0.05
 """Seconds that a kernel may run before limits are looked at."""
 
 
-POLL = 0.1
+POLL = 0.02
 """Seconds between two looks at a kernel that runs until it is halted."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
@@ -15,6 +16,7 @@ from decost.kernels.reduction import useful_stops
 from decost.kernels.routes import make_team
 from decost.kernels.ruin import (
     BEST,
+    END,
     FOUND,
     FULL,
     ROUNDS,
@@ -57,7 +59,7 @@ def search(instance: Instance, options: SearchOptions) -> Result:
 
     Every gain is exact: with the best stays before and after. A plan that earns less is accepted
     as in simulated annealing; at the beginning of each cycle of cooling, the best plan so far is
-    improved by all local moves.
+    improved by all local moves, and the last cycle ends when the time does.
     """
     if options.begin == "decost":
         from decost.methods.policy import warm_up as warm_up_policy
@@ -65,7 +67,12 @@ def search(instance: Instance, options: SearchOptions) -> Result:
         warm_up_policy()  # before the clock starts
     clock = Clock(options.time_limit, options.progress)
     searches = Searches(instance, _first_plan(instance, options), options.seed, options.threads)
-    clock.run(lambda halt: searches.run(options.rounds, halt), lambda: searches.profit)
+
+    def look() -> float:
+        searches.expect(clock.left)
+        return searches.profit
+
+    clock.run(lambda halt: searches.run(options.rounds, halt), look)
     return searches.result()
 
 
@@ -75,6 +82,7 @@ class Searches:
     def __init__(self, instance: Instance, start: Solution, seed: int, threads: int) -> None:
         self._instance = instance
         self._start = start
+        self._begin = time.perf_counter()
         self._told: Solution | None = None
         planned = [visit.stop for visit in start.visits]  # also those that earn nothing
         useful = useful_stops(instance.arrays, instance.matrix is None).stop
@@ -87,6 +95,14 @@ class Searches:
         """Best profit so far."""
         return max([self._start.profit, *(one.profit for one in self._searches)])
 
+    def expect(self, left: float) -> None:
+        """Tell searches that run how many seconds are left, so that they end with a cycle."""
+        elapsed = time.perf_counter() - self._begin
+        for one in self._searches:
+            figures = one.memory.figures
+            if figures[ROUNDS] > 0:
+                figures[END] = min(one.most, figures[ROUNDS] * (1.0 + max(0.0, left) / elapsed))
+
     @property
     def stuck(self) -> bool:
         """Whether the best plan was found in the first quarter of many rounds."""
@@ -95,6 +111,7 @@ class Searches:
 
     def run(self, rounds: int, halt: Halt) -> None:
         """Search for some rounds, or until halted."""
+        self._begin = time.perf_counter()
         if len(self._searches) == 1:  # a thread more would cost as much as a dozen rounds
             self._searches[0].run(rounds, halt)
             return
@@ -135,6 +152,7 @@ class _Search:
         self._vehicles = instance.vehicles
         self._hints = hints
         self._state = random_state(seed)
+        self.most = np.inf
         longest = max((len(route.visits) for route in start.routes), default=0)
         pieces = np.diff(instance.piece_start)
         self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max(initial=0))))
@@ -151,9 +169,10 @@ class _Search:
 
     def run(self, rounds: int, halt: Halt) -> None:
         """Search; whenever there is no room, make more and go on."""
-        before = self.memory.figures[ROUNDS]
+        self.most = float(self.memory.figures[ROUNDS] + rounds)
+        self.memory.figures[END] = self.most
         while True:
-            left = int(rounds - (self.memory.figures[ROUNDS] - before))
+            left = int(self.most - self.memory.figures[ROUNDS])
             answer = anneal(
                 self._arrays, self._team, self._hints, self.memory, self._state, left, halt
             )
