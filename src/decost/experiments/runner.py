@@ -381,7 +381,7 @@ def _write(
         + (f": `{command}`" if command else ""),
         f"* {len(rows)} rows in `{rows_path(experiment, scale, folder).name}`; "
         "times are those of one instance after warm-up, by one thread (auto: two); when a method "
-        "found its best plan is known to 0.1 s",
+        "found its best plan is known to 0.02 s",
     ]
     if loads:
         head.append(f"* load of the machine while measuring: {min(loads):.1f} to {max(loads):.1f}")
