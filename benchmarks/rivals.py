@@ -1,6 +1,7 @@
 """All methods at the same time limit on all families: what `auto` and `search` lose to the others.
 
-    python -m benchmarks.rivals [--time-limit 1] [--count 10] [--threads 1] [--families WORD ...]
+    python -m benchmarks.rivals [--time-limit 1] [--count 10] [--seeds 1] [--threads 1]
+                                [--families WORD ...]
                                 [--solomon FOLDER] [--optw FOLDER] [--methods "METHOD opt=val" ...]
                                 [--rows rows.csv] [--out table.csv]
 
@@ -37,6 +38,9 @@ METHODS = (
     "auto",
 )
 
+DRAWING = ("ils", "gfacs", "search", "auto")
+"""Methods whose plans depend on the seed."""
+
 HEADING = ("limit", "family", "instance", "method", "profit", "status", "seconds")
 
 
@@ -45,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--time-limit", type=float, default=1.0)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=1, help="runs of a method that draws")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--families", nargs="+", help="only those whose name holds such a word")
     parser.add_argument("--solomon", type=Path)
@@ -61,7 +66,7 @@ def main() -> None:
     for family, instances in families(given.count, given.solomon, given.optw):
         if given.families and not any(word in family for word in given.families):
             continue
-        for words in given.methods:
+        for words in with_seeds(given.methods, given.seeds):
             name, *pairs = words.split()
             if name == ("columns" if instances[0].vehicles == 1 else "exact"):
                 continue
@@ -98,6 +103,20 @@ def main() -> None:
     print(table(heading, lines))
     if given.out:
         write_csv(given.out, heading, lines)
+
+
+def with_seeds(methods: Sequence[str], seeds: int) -> list[str]:
+    """List methods, and those that draw once more for each further seed."""
+    listed = []
+    for words in methods:
+        more = range(1, seeds if words.split()[0] in DRAWING else 1)
+        listed += [words, *(f"{words} seed={seed}" for seed in more)]
+    return listed
+
+
+def without_seed(words: str) -> str:
+    """Name a method without its seed."""
+    return " ".join(word for word in words.split() if not word.startswith("seed="))
 
 
 def kept(path: Path) -> list[dict[str, str]]:
@@ -184,29 +203,27 @@ def compared(
     rows: Sequence[Mapping[str, str]], methods: Sequence[str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """Compare methods by family, and over all: mean loss against the best plan of any."""
-    profit = {(r["family"], r["instance"], r["method"]): float(r["profit"]) for r in rows}
+    profits: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in rows:
+        some = profits.setdefault((row["family"], row["instance"]), {})
+        some.setdefault(without_seed(row["method"]), []).append(float(row["profit"]))
     proven = {(r["family"], r["instance"]) for r in rows if r["status"] == "optimal"}
     lines = []
     losses: dict[str, list[float]] = {method: [] for method in methods}
-    for family in dict.fromkeys(key[0] for key in profit):
-        instances = list(dict.fromkeys(key[1] for key in profit if key[0] == family))
-        best = np.array(
-            [
-                max(p for (f, i, _), p in profit.items() if (f, i) == (family, one))
-                for one in instances
-            ]
-        )
+    for family in dict.fromkeys(key[0] for key in profits):
+        keys = [key for key in profits if key[0] == family]
         cells = []
         for method in methods:
-            values = [profit.get((family, one, method)) for one in instances]
-            if None in values:
+            if not all(method in profits[key] for key in keys):
                 cells.append("")
                 continue
-            ratio = np.array(values, dtype=float) / np.maximum(best, 1e-300)
-            losses[method].append(100 * float(1 - ratio.mean()))
+            missed = []
+            for key in keys:
+                best = max(max(some) for some in profits[key].values())
+                missed.append(1 - np.mean(profits[key][method]) / max(best, 1e-300))
+            losses[method].append(100 * float(np.mean(missed)))
             cells.append(f"{losses[method][-1]:.3f}%")
-        number = sum((family, one) in proven for one in instances)
-        lines.append((family, str(len(instances)), str(number), *cells))
+        lines.append((family, str(len(keys)), str(sum(key in proven for key in keys)), *cells))
     means = [f"{np.mean(some):.3f}%" if len(some) == len(lines) else "" for some in losses.values()]
     totals = [str(sum(int(line[k]) for line in lines)) for k in (1, 2)]
     lines.append(("mean of all", *totals, *means))

@@ -212,6 +212,26 @@ def test_rivals_leave_other_files_alone(tmp_path: Path, text: str) -> None:
     assert path.read_text() == text
 
 
+def test_rivals_count_every_seed(tmp_path: Path) -> None:
+    """Seeds of a method are averaged, and the best of all is what it is measured against."""
+    assert rivals.with_seeds(["exact", "ils", "search begin=decost"], 2) == [
+        "exact",
+        "ils",
+        "ils seed=1",
+        "search begin=decost",
+        "search begin=decost seed=1",
+    ]
+    path = tmp_path / "rows.csv"
+    lines = [
+        rival("A", "a", "ils", 5.0),
+        rival("A", "a", "ils seed=1", 7.0),
+        rival("A", "a", "auto", 10.0),
+    ]
+    path.write_text(HEAD + "".join(lines), newline="")
+    _, table = rivals.compared(rivals.kept(path), ["ils", "auto"])
+    assert table[0] == ("A", "1", "0", "40.000%", "0.000%")
+
+
 def test_rivals_have_a_mean_of_all(tmp_path: Path) -> None:
     """Families count alike, whatever their size; a method that lacks one has no mean."""
     path = tmp_path / "rows.csv"
