@@ -287,18 +287,21 @@ def change_between(
     least: FloatArray,
     halt: Halt,
 ) -> int:
-    """Find a better exchange of parts of two routes and make it; 1 if so, 0 if not, -1 full.
+    """Find better exchanges of parts of two routes and make them; 1 if any, 0 if none, -1 full.
 
     Tried are parts of up to three visits of each, one of which may be empty (swap, relocate,
     or-opt), and all visits from somewhere on (2-opt between routes).
     """
+    changed = 0
     both = team.profit[r] + team.profit[s]
     without_part(arrays, team, r, gaps[0], gaps[1])
     without_part(arrays, team, s, gaps[2], gaps[3])
-    for a in range(team.size[r] + 1):
-        for b in range(team.size[s] + 1):
+    for a in range(team.stops.shape[1] + 1):
+        for b in range(team.stops.shape[1] + 1):
             if halt[0]:
-                return 0
+                return changed
+            if a > team.size[r] or b > team.size[s]:
+                break
             for kind in range((LONGEST_SEGMENT + 1) ** 2):
                 m, n = kind // (LONGEST_SEGMENT + 1), kind % (LONGEST_SEGMENT + 1)
                 if kind == 0:  # the ends
@@ -342,8 +345,13 @@ def change_between(
                 if worth(value - both, saving, least[0], least[1]):
                     done = splice(arrays, team, r, a, a + m, others, n)
                     done = splice(arrays, team, s, b, b + n, some, m) and done
-                    return 1 if done else -1
-    return 0
+                    if not done:
+                        return -1
+                    changed = 1
+                    both = team.profit[r] + team.profit[s]
+                    without_part(arrays, team, r, gaps[0], gaps[1])
+                    without_part(arrays, team, s, gaps[2], gaps[3])
+    return changed
 
 
 @lean
@@ -356,15 +364,18 @@ def change_visits(
     least: FloatArray,
     halt: Halt,
 ) -> int:
-    """Find a visit that is better left out or replaced by another stop; 1, 0, or -1 if full."""
-    for k in range(team.size[r]):
+    """Leave out visits, or replace them by other stops, where that is better; 1, 0, -1 if full."""
+    changed = 0
+    k = 0
+    while k < team.size[r]:
         if halt[0]:
-            return 0
+            return changed
         old = team.stops[r, k]
         some[0] = old
         before = detour(arrays, team, r, k, some, 1, r, k + 1)
         direct = detour(arrays, team, r, k, some, 0, r, k + 1)
         without, margin = meet(arrays, team, r, k, k + 1)
+        again = False
         for number in range(-1, len(useful)):
             count = 0
             if number >= 0:
@@ -382,8 +393,14 @@ def change_visits(
                 continue
             if worth(value - team.profit[r], saving, least[0], least[1]):
                 team.where[old] = -1
-                return 1 if splice(arrays, team, r, k, k + 1, some, count) else -1
-    return 0
+                if not splice(arrays, team, r, k, k + 1, some, count):
+                    return -1
+                changed = 1
+                again = True
+                break
+        if not again:
+            k += 1
+    return changed
 
 
 @lean
@@ -430,20 +447,37 @@ def descend(
     gaps = np.empty((4, team.stops.shape[1] + 1, LONGEST_SEGMENT + 1))
     least = np.array([EQUAL * full_profit[useful].mean(), EQUAL * arrays.budget])
     vehicles = len(team.size)
+    # Moves within a route, or between two, need not be tried again until one of them has changed.
+    turn = 1
+    changed = np.ones(vehicles, dtype=np.int64)
+    tried = np.zeros((vehicles, vehicles), dtype=np.int64)
     again = True
     while again:
+        again = False
         answer = insert_all(arrays, team, useful, full_profit, state, least, halt)
+        if answer != 0:
+            again = True
+            changed[:] = turn
         for r in range(vehicles):
-            if halt[0] or answer != 0:
-                break
-            answer = change_visits(arrays, team, useful, r, some, least, halt)
-            if answer == 0:
-                answer = change_within(arrays, team, r, some, others, least, halt)
-            for s in range(r + 1, vehicles):
-                if answer != 0 or team.size[r] + team.size[s] == 0:
+            for s in range(r, vehicles):
+                if halt[0] or answer < 0:
                     break
-                answer = change_between(arrays, team, r, s, some, others, gaps, least, halt)
+                if tried[r, s] > max(changed[r], changed[s]) or team.size[r] + team.size[s] == 0:
+                    continue
+                turn += 1
+                if r == s:
+                    answer = change_visits(arrays, team, useful, r, some, least, halt)
+                    if answer > 0:  # any route may have a use for what is left out now
+                        changed[:] = turn
+                    elif answer == 0:
+                        answer = change_within(arrays, team, r, some, others, least, halt)
+                else:
+                    answer = change_between(arrays, team, r, s, some, others, gaps, least, halt)
+                tried[r, s] = turn
+                if answer > 0:
+                    again = True
+                    changed[r] = changed[s] = turn
         if answer < 0:
             return False
-        again = answer > 0 and not halt[0]
+        again = again and not halt[0]
     return True
