@@ -355,6 +355,21 @@ def test_the_papers_mean_over_pairs_is_of_its_table() -> None:
     assert np.std(known) == pytest.approx(deviation, abs=0.006)
 
 
+def test_experiments_share_trainings() -> None:
+    """With and without the pTAR loss, n=50 and TW=100 are trained in the ablation's folders."""
+    tasks = {
+        one.name: one.tasks(one.config("full"), Folders(Path()))
+        for one in (ablation.EXPERIMENT, ptar.EXPERIMENT)
+    }
+    folders = {
+        name: {task.measure.args[0] for task in some if task.keys[0].method != "exact"}  # type: ignore[attr-defined]
+        for name, some in tasks.items()
+    }
+    assert len(folders["ablation"]) == 24
+    assert len(folders["ptar"]) == 12
+    assert len(folders["ablation"] & folders["ptar"]) == 6
+
+
 def test_ptar_efficiency_is_the_papers() -> None:
     """The paper's gaps and runtimes give the paper's efficiencies, 2.74 and 4.0."""
     for nodes in (50, 100):

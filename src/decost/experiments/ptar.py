@@ -68,7 +68,7 @@ def list_tasks(config: PtarConfig, folders: Folders) -> list[Task]:
                 label,
                 nodes=nodes,
                 window=config.window,
-                **({} if label == WITH else {"ptar": False}),
+                ptar=label == WITH,
             )
     return tasks
 

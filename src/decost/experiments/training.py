@@ -12,6 +12,7 @@ from pydantic import Field
 from decost.experiments.instances import paper_set
 from decost.experiments.measure import row_of
 from decost.experiments.runner import Config, ExperimentError, Folders, Key, Row, Task
+from decost.learn.config import TrainConfig
 from decost.solver import BATCH, solve_many
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def training_tasks(
             **config.settings,
             **switches,
         }
-        words = (f"{name}={value}" for name, value in switches.items())
+        words = (
+            f"{name}={value}"
+            for name, value in switches.items()
+            if value != TrainConfig.model_fields[name].default
+        )
         size = f"n{nodes}-tw{window:g}-{config.epochs}x{config.episodes}"
         folder = folders.out / "runs" / "-".join((size, *words, f"seed{seed}"))
         keys = tuple(Key(setting, k, label, seed) for k in range(config.count))
@@ -93,7 +98,6 @@ def trained(folder: Path, **settings: Any) -> Run:
     ExperimentError
         If the folder holds a run with other settings.
     """
-    from decost.learn.config import TrainConfig
     from decost.learn.train import resume_run, start_run, train
 
     config = TrainConfig(**settings)

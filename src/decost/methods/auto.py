@@ -25,7 +25,7 @@ from decost.result import Result
 WAIT = 0.005
 """Seconds between two looks at a search."""
 
-AHEAD, LONGEST = 1 / 3, 3.0
+AHEAD, MOST_AHEAD = 1 / 3, 3.0
 """Part of the time limit, and most seconds, that a search may have for itself before a proof."""
 
 NICE = 5
@@ -58,7 +58,7 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     searches = Searches(instance, known.solution, options.seed, 1)
     start = options.model_copy(update={"start": known.solution})
     ahead = Clock(clock.left, options.progress, searches.plan)
-    together = ahead.left - min(AHEAD * ahead.left, LONGEST)
+    together = ahead.left - min(AHEAD * ahead.left, MOST_AHEAD)
     with _going_on(searches, ahead) as ended:
 
         def is_time() -> bool:
