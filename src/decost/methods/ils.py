@@ -27,7 +27,7 @@ class IlsOptions(RoundsOptions):
     """Options of `ils`."""
 
     stays: Stays = Field(
-        default="greedy", description="greedy: the largest gain is extended; optimal: all at their best"
+        default="greedy", description="greedy: the largest gain is extended; optimal: all are"
     )
     roulette: bool = Field(
         default=True, description="the draw by score^2 / shift: always the best is inserted"
