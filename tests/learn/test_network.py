@@ -575,7 +575,7 @@ def test_network_of_a_training() -> None:
 
 
 def test_the_papers_network_has_the_papers_size() -> None:
-    """Six layers of width 128 with eight heads and a feed-forward width of 512 (appendix C)."""
+    """Six layers of width 128 with eight heads and a feed-forward width of 512."""
     network = PaperNetwork(NetworkConfig())
     per_layer = 3 * 128**2 + 128**2 + 128 + 8 + 4 * 128 + 2 * 128 * 512 + 512 + 128
     decoder = 3 * 128**2 + 128 + 128**2 + 128 + 128**2

@@ -40,7 +40,7 @@ FULL = AblationConfig(
     episodes=2560,
     seeds=3,
     count=1000,
-    reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 3 seeds instead of one",
+    reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 3 seeds",
 )
 
 VARIANTS: dict[str, dict[str, bool]] = {

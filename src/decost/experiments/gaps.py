@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from decost.experiments import main
 from decost.experiments.main import MainConfig, counterpart
@@ -39,12 +39,18 @@ def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
 
 
 def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
-    """Make a line for each method over all sets, and one for each set."""
+    """Make a line for each method over all sets, and one for each set.
+
+    The first is over the instances that all methods have, so that a set weighs the same in each.
+    """
     gaps = [row for row in add_gaps(rows, config.prover) if row["method"] in config.methods]
     table = []
-    for (words,), some in grouped(gaps, "method").items():
+    methods = grouped(gaps, "method")
+    common = set.intersection(*(set(map(_instance, some)) for some in methods.values()))
+    for (words,), some in methods.items():
         paper = PAPER.get(counterpart(words))
-        parts = {"all": some} | {key[0]: part for key, part in grouped(some, "setting").items()}
+        parts = {"all": [row for row in some if _instance(row) in common]}
+        parts |= {key[0]: part for key, part in grouped(some, "setting").items()}
         for setting, part in parts.items():
             line = {"method": words, "setting": setting, "instances": str(len(part))}
             numbers = spread([row["gap"] for row in part])
@@ -53,6 +59,10 @@ def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
             line |= {f"paper's {key} (%)": cell for key, cell in zip(numbers, known, strict=True)}
             table.append(line)
     return table
+
+
+def _instance(row: Mapping[str, Any]) -> tuple[str, int | str]:
+    return row["setting"], row["instance"]
 
 
 def draw(config: MainConfig, rows: Sequence[Row]) -> Figure:

@@ -74,6 +74,8 @@ class Config(BaseModel):
         The method whose bounds gaps are measured to.
     reduced
         What the scale is, and in what it is less than the paper.
+    remark
+        What else is not as in the paper, at any scale.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -81,6 +83,7 @@ class Config(BaseModel):
     methods: tuple[str, ...] = ()
     prover: str = "exact"
     reduced: str = ""
+    remark: str = ""
 
 
 class Folders(NamedTuple):
@@ -214,7 +217,7 @@ def rows_path(experiment: Experiment[Any], scale: str, folder: Path) -> Path:
 
 def _head(experiment: Experiment[Any], config: Config) -> dict[str, Any]:
     """Say what rows depend on beyond their keys."""
-    settings = config.model_dump(mode="json", exclude={"methods", "reduced"})
+    settings = config.model_dump(mode="json", exclude={"methods", "reduced", "remark"})
     return {
         "format": FORMAT,
         "version": __version__,
@@ -387,6 +390,8 @@ def _write(
         head.append(f"* load of the machine while measuring: {min(loads):.1f} to {max(loads):.1f}")
     if config.reduced:
         head.append(f"* scale {scale}: {config.reduced}")
+    if config.remark:
+        head.append(f"* {config.remark}")
     paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("md", "csv", "png")]
     write_text(paths[1], csv_text(table))
     if experiment.draw is not None:

@@ -125,7 +125,7 @@ def _train_and_measure(
     solve_many(instances[:2], "decost", threads=1, **options)
     results = solve_many(instances, "decost", threads=1, **options)
     batch = min(BATCH, len(instances))
-    epoch = {"epoch_seconds": run.seconds / run.epoch}
+    epoch = {"epoch_cpu_seconds": run.cpu_seconds / run.epoch}
     return [row_of(result, label, batch=batch) | epoch for result in results]
 
 

@@ -105,7 +105,7 @@ class RunConfig(Settings):
 
 
 class TrainConfig(RunConfig, NetworkConfig):
-    """All settings of a training run; the paper's recipe (its appendix D) by default."""
+    """All settings of a training run; the paper's recipe (its appendix E) by default."""
 
     teacher: Literal["none", "exact"] = Field(
         default="none", description="none: REINFORCE; exact: regret by exact values to go"

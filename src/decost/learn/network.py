@@ -1,6 +1,6 @@
 """The networks: an attention encoder with edge bias, a routing and a service-time decoder.
 
-`PaperNetwork` is the paper's (its appendix C): it encodes the nodes once, and at every step both
+`PaperNetwork` is the paper's (its appendix D): it encodes the nodes once, and at every step both
 decoders look at the same encoding from the last node and the time. `PrefixNetwork` is ours: it
 encodes what is left to choose from at every step, with the exact consequences of each choice
 (`decost.learn.view`), and has no need to predict stays.
@@ -68,7 +68,7 @@ class PaperLayer(nn.Module):
         query, key, value = parts.permute(2, 0, 3, 1, 4)  # (batch, head, node, width / heads)
         bias = real[:, None, None, :, 0].log()  # (batch, 1, 1, node): minus infinity for padding
         if self.edge is not None:
-            scaled = self.edge / math.sqrt(width // self.heads)  # (head,): as in appendix C
+            scaled = self.edge / math.sqrt(width // self.heads)  # (head,): as in appendix D
             bias = bias + scaled[:, None, None] * edges[:, None]  # (batch, head, node, node)
         mixed = scaled_dot_product_attention(query, key, value, bias)
         mixed = self.out(mixed.transpose(1, 2).flatten(2))  # (batch, node, width)
@@ -164,7 +164,7 @@ class PaperMemory:
 
 
 class PaperNetwork(nn.Module):
-    """The paper's network: one encoding, two decoders side by side (appendix C)."""
+    """The paper's network: one encoding, two decoders side by side (appendix D)."""
 
     wants_prefix = False
     least_nodes = 16  # on a CPU, torch's softmax of shorter rows is slow
