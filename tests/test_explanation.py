@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import decost
-from decost import Instance, generate, optimal_stays
+from decost import Instance, explanation, generate, optimal_stays
 from odd_instances import all_routes, brute_force
 
 
@@ -117,3 +117,54 @@ def test_no_time() -> None:
     assert unsure
     assert "as far as is known" in str(answer)
     assert "would cost at most" in str(answer)
+
+
+def test_a_better_plan_is_told() -> None:
+    """Greedy takes the near stop for 1; with the other one 1.9 can be had."""
+    instance = Instance(budget=4, xy=[[0, 0], [1, 0], [-2, 0]], reward=[0, 1, 1.9])
+    result = decost.solve(instance, "greedy")
+    assert result.profit == 1
+    answer = result.explain()
+    (one,) = answer.left_out
+    assert one.cost == pytest.approx(-0.9)
+    assert one.proven
+    assert str(answer).splitlines()[0] == "2: another plan with it earns 0.9 more"
+
+
+def test_small_costs_beside_long_stays() -> None:
+    """What stops could earn in all of time does not hide what one costs."""
+    instance = Instance(
+        budget=4, xy=[[0, 0], [1, 0], [-1, 0]], rate=[0, 1.01, 1], max_stay=[0, 1e12, 1e12]
+    )
+    (one,) = decost.solve(instance).explain().left_out
+    assert one.cost == pytest.approx(0.02)
+
+
+def test_nobody_is_asked_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a stop costs what the plan that visits it alone earns less."""
+    instance = Instance(
+        budget=9, xy=[[0, 0], [1, 0], [-1, 0], [0, 4]], rate=[0, 2, 1, 1], max_stay=[0, 4, 2, 9]
+    )
+    result = decost.solve(instance)
+    monkeypatch.setattr(explanation, "solve", None)
+    answer = result.explain(time_limit=0.0)
+    (one,) = answer.left_out
+    assert (one.stop, one.proven) == (3, False)
+    assert one.cost == pytest.approx(result.profit - 1)
+    assert (answer.unit_value, answer.unit_proven) == (0, False)
+
+
+def test_ctrl_c_ends_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that comes back early without a proof was interrupted; the rest is not asked."""
+    (instance,) = generate("mixed", nodes=120, seed=1)
+    result = decost.solve(instance, time_limit=0.1)
+    asked = []
+
+    def interrupted(changed: Instance, **options: object) -> decost.Result:
+        asked.append(changed)
+        return decost.Result(changed, options["start"], "feasible", runtime=0.01)
+
+    monkeypatch.setattr(explanation, "solve", interrupted)
+    answer = result.explain(time_limit=1000.0)
+    assert len(asked) == 1
+    assert not any(one.proven for one in answer.left_out if one.why == "costs")

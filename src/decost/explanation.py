@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from decost.instance import Instance
+from decost.kernels.reduction import Useful, useful_stops
+from decost.methods.clock import Clock
+from decost.result import Result
 from decost.solver import solve
+from decost.stays import best_solution, optimal_stays
 
 if TYPE_CHECKING:
-    from decost.result import Result
+    from decost.solution import Solution
 
 Why: TypeAlias = Literal["unreachable", "closed", "no way home", "worthless", "costs"]
 
@@ -35,7 +39,8 @@ class LeftOut:
         until after the last moment to start service; "no way home" if nobody who has served it is
         back in time; "worthless" if it earns nothing; else "costs".
     cost
-        By how much the best plan found that contains the stop earns less than this plan.
+        By how much the best plan found that contains the stop earns less than this plan; below
+        zero if it earns more.
     proven
         Whether no plan that contains it earns more than that.
     """
@@ -80,7 +85,8 @@ def explain(result: Result, *, time_limit: float = MOST) -> Explanation:
     """Find out why stops are left out of a plan, and what one more unit of budget is worth.
 
     For each stop that could be visited, the best plan is sought that contains it: the stop gets
-    a bonus that no other stop can outweigh, which is taken off afterwards.
+    a bonus that no other stop can outweigh, which is taken off afterwards. When time is over, or
+    at Ctrl-C, the plan that visits it alone must do.
 
     Parameters
     ----------
@@ -90,50 +96,71 @@ def explain(result: Result, *, time_limit: float = MOST) -> Explanation:
         Seconds for all of it; what is not proven by then says so.
     """
     instance = result.instance
-    end = time.perf_counter() + time_limit
+    useful = Clock(None).work(lambda: useful_stops(instance.arrays, instance.matrix is None))
+    if useful is None:
+        raise KeyboardInterrupt
     visited = {visit.stop for visit in result.solution.visits}
     rest = [stop for stop in range(1, instance.nodes) if stop not in visited]
-    questions = sum(_hindrance(instance, stop) == "costs" for stop in rest) + 1
-
-    def ask(changed: Instance) -> Result:
-        nonlocal questions
-        share = max(0.0, end - time.perf_counter()) / questions
-        questions -= 1
-        return solve(changed, time_limit=share, seed=result.seed)
-
-    more = ask(instance.replace(budget=instance.budget + 1))
-    left_out = tuple(_left_out(result, stop, ask) for stop in rest)
+    why = {stop: _hindrance(instance, useful, stop) for stop in rest}
+    questions = _Questions(result, list(why.values()).count("costs") + 1, time_limit)
+    more = questions.ask(instance.replace(budget=instance.budget + 1), result.solution)
+    bonus = 2.0 * float(useful.profit.sum()) or 1.0
+    left_out = [
+        _left_out(questions, stop, bonus) if why[stop] == "costs" else LeftOut(stop, why[stop])
+        for stop in rest
+    ]
     return Explanation(
         result=result,
-        left_out=left_out,
+        left_out=tuple(left_out),
         unit_value=max(0.0, more.profit - result.profit),
         unit_proven=more.status == result.status == "optimal",
     )
 
 
-def _left_out(result: Result, stop: int, ask: Any) -> LeftOut:
-    instance = result.instance
-    why = _hindrance(instance, stop)
-    if why != "costs":
-        return LeftOut(stop, why)
-    bonus = 2.0 * float(instance.full_profit.sum())
-    reward = instance.reward.copy()
+class _Questions:
+    """Problems to solve in turn, each in its share of the time that is left."""
+
+    def __init__(self, result: Result, number: int, time_limit: float) -> None:
+        self.result = result
+        self._number = number
+        self._end = time.perf_counter() + time_limit
+
+    def ask(self, changed: Instance, start: Solution | None) -> Result:
+        """Solve a problem, or take the plan that is there if time is over."""
+        share = max(0.0, self._end - time.perf_counter()) / self._number
+        self._number -= 1
+        if share == 0.0 and start is not None:
+            return Result(changed, start, "feasible")
+        answer = solve(changed, time_limit=share, seed=self.result.seed, start=start)
+        if answer.status == "feasible" and answer.runtime < 0.9 * share:  # Ctrl-C
+            self._end = -math.inf
+        return answer
+
+
+def _left_out(questions: _Questions, stop: int, bonus: float) -> LeftOut:
+    result = questions.result
+    reward = result.instance.reward.copy()
     reward[stop] += bonus
-    forced = ask(instance.replace(reward=reward))
+    changed = result.instance.replace(reward=reward)
+    alone = [[stop]]
+    feasible = optimal_stays(changed, alone).feasible  # else a way round may be shorter
+    forced = questions.ask(changed, best_solution(changed, alone) if feasible else None)
     if all(visit.stop != stop for visit in forced.solution.visits):
         return LeftOut(stop, "no way home", proven=forced.status == "optimal")
     cost = result.profit - (forced.profit - bonus)
-    if cost < ROUNDING * bonus:
+    if abs(cost) < ROUNDING * bonus:
         cost = 0.0
     return LeftOut(stop, "costs", cost, forced.status == "optimal")
 
 
-def _hindrance(instance: Instance, stop: int) -> Why:
-    """Tell what keeps a stop from being visited even alone, "costs" if nothing does."""
+def _hindrance(instance: Instance, useful: Useful, stop: int) -> Why:
+    """Tell what keeps a stop from being visited, "costs" if nothing does."""
     if instance.full_profit[stop] == 0:
         return "worthless"
-    if instance.matrix is not None:  # a way round may be shorter
+    if stop in useful.stop:
         return "costs"
+    if instance.matrix is not None:
+        return "no way home"
     slack = instance.arrays.slack
     arrive = float(instance.travel[0, stop])
     if arrive > instance.budget + slack:
@@ -156,6 +183,7 @@ def _in_words(one: LeftOut) -> str:
         "worthless": "earns nothing",
         "costs": f"a visit would cost {'' if one.proven else 'at most '}{one.cost:.6g}",
     }
-    if one.why == "costs" and one.cost == 0:
-        return f"another plan with it earns as much{known}"
+    if one.why == "costs" and one.cost <= 0:
+        much = f"{-one.cost:.6g} more" if one.cost < 0 else "as much"
+        return f"another plan with it earns {much}{known}"
     return words[one.why]

@@ -111,11 +111,11 @@ def test_no_plan_before_a_search_is_better() -> None:
     assert searches.plan() is plan
 
 
-@pytest.mark.parametrize("torn", [[[1, 2, 1]], [list(range(1, 50))]])
+@pytest.mark.parametrize("torn", [[[1, 2, 1]], [list(range(1, 50))], [[3, 4, 0]]])
 def test_routes_that_change_while_they_are_read(
     torn: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Routes with a stop twice, or too long for the budget, are not told."""
+    """Routes with a stop twice, too long for the budget, or not yet written are not told."""
     instance = hard()
     searches = Searches(instance, NOBODY, 0, 1)
     searches.run(20, np.zeros(1, dtype=np.uint8))
@@ -137,9 +137,12 @@ def test_search_goes_on_without_a_proof(vehicles: int, monkeypatch: pytest.Monke
     decost.solve(instance, time_limit=0.2)
     monkeypatch.setattr(module, "_prover", lambda instance: ("exact", give_up))
     begin = time.perf_counter()
-    result = decost.solve(instance, time_limit=1.0)
+    told: list[float] = []
+    result = decost.solve(instance, time_limit=1.0, progress=lambda news: told.append(news.profit))
     assert time.perf_counter() - begin > 0.9
     assert result.found_by == "search"
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(result.profit)
     assert result.profit > decost.solve(instance, "greedy").profit
     assert result.details["rounds"] > 0
 
@@ -152,6 +155,56 @@ def test_says_what_found_the_plan() -> None:
     result = decost.solve(team, time_limit=0)
     assert result.found_by == "greedy"
     assert decost.solve(team, start=result, time_limit=0).found_by == "start"
+    assert decost.solve(team, start=NOBODY, time_limit=0).found_by == "greedy"
+    best = decost.solve(instance)
+    assert decost.solve(instance, start=best).found_by == "start"
+
+
+def test_no_end_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a limit a search has its start, and when it is at the proof's bound that is all."""
+    begun: list[float] = []
+    best = decost.solve(easy(2), time_limit=60).profit
+
+    def note(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+        begun.append(time.perf_counter() - begin)
+        return Result(instance, NOBODY, "feasible", best * (1 - 1e-9))
+
+    monkeypatch.setattr(module, "MOST_AHEAD", 0.3)
+    monkeypatch.setattr(search, "PATIENCE", 10**9)
+    monkeypatch.setattr(module, "_prover", lambda instance: ("columns", note))
+    begin = time.perf_counter()
+    result = decost.solve(easy(2), time_limit=math.inf)
+    assert result.profit == pytest.approx(best)
+    (after,) = begun
+    assert after > 0.3
+
+
+def test_nothing_is_left_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the proof has given up and the search has ended, time is not waited for."""
+    instance = hard(2)
+    decost.solve(instance, "search", iterations=1)
+
+    def give_up(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+        return Result(instance, NOBODY, "feasible")
+
+    monkeypatch.setattr(module, "MOST_ROUNDS", 10)
+    monkeypatch.setattr(module, "_prover", lambda instance: ("columns", give_up))
+    begin = time.perf_counter()
+    result = decost.solve(instance, time_limit=60)
+    assert time.perf_counter() - begin < 20
+    assert result.details["rounds"] == 10
+
+
+def test_interrupted_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while the search is made ready returns the first plan."""
+    instance = hard(2)
+    first = decost.solve(instance, time_limit=0)
+
+    def interrupted(*given: object) -> Searches:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "Searches", interrupted)
+    assert decost.solve(instance, time_limit=5).solution == first.solution
 
 
 @pytest.mark.parametrize("patience", [0, 10**9])

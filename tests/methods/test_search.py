@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 import threading
 import time
+from concurrent.futures import wait
 from typing import Any
 
 import numpy as np
 import pytest
 
 import decost
-from decost import Instance, check, generate
+from decost import Instance, Solution, check, generate
 from decost.kernels.ruin import END
+from decost.methods import policy
 from decost.methods import search as module
 from decost.methods.options import MOST_ROUNDS
 from decost.methods.search import FIRST_PIECES, FIRST_STOPS, Searches
 from odd_instances import odd_instance
+
+GO_ON = np.zeros(1, dtype=np.uint8)
+"""Tells a kernel that its time is not over."""
 
 
 def solve(instance: Instance, **options: Any) -> decost.Result:
@@ -59,6 +64,30 @@ def test_same_seed_same_plan() -> None:
     assert plans[0].details["rounds"] == 50
 
 
+def test_rounds_do_not_depend_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit on rounds nobody tells a search how much time is left, however slow it is."""
+    (instance,) = generate("mixed", nodes=60, seed=4)
+    expected: list[float] = []
+    monkeypatch.setattr(Searches, "expect", lambda self, left: expected.append(left))
+    solve(instance, iterations=2000, time_limit=60)
+    assert expected == []
+    solve(instance, iterations=None, time_limit=0.1)
+    assert expected
+
+
+@pytest.mark.parametrize("longest", [1e6, 1e12])
+def test_stays_as_long_as_one_likes(longest: float) -> None:
+    """A limit on stays that nobody comes near makes no difference to the search."""
+    random = np.random.default_rng(3)
+    xy, rates = random.random((50, 2)), random.random(50)
+    one, other = (
+        solve(Instance(budget=3, xy=xy, pieces=[[[9, 0.1], [rate, limit]] for rate in rates]))
+        for limit in (3.0, longest)
+    )
+    assert len(one.solution.visits) > 1
+    assert other.solution == one.solution
+
+
 def test_threads() -> None:
     """Several seeds side by side are as good as the best of them alone."""
     (instance,) = generate("mixed", nodes=60, seed=4)
@@ -78,10 +107,13 @@ def test_more_room_is_made() -> None:
         max_stay=[0] + [1] * stops,
     )
     assert stops > FIRST_PIECES
-    result = solve(instance, iterations=5)
+    searches = Searches(instance, Solution(()), 0, 1)
+    searches.run(5, GO_ON)
+    result = searches.result()
     assert check(instance, result.solution) == []
     assert len(result.solution.visits) == stops
     assert result.profit == pytest.approx(instance.full_profit.sum())
+    assert result.details["rounds"] == 5
 
 
 @pytest.mark.parametrize("vehicles", [1, 2])
@@ -121,11 +153,15 @@ def test_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where more room is not to be had, the best plan so far is returned."""
     monkeypatch.setattr(module, "MOST_ENTRIES", 0)
     stops = FIRST_STOPS + 5
-    instance = Instance(budget=99, xy=np.zeros((stops + 1, 2)), reward=[1] * (stops + 1))
-    start = decost.make_solution(instance, [[3, 4]], [[0.0, 0.0]])
-    result = solve(instance, start=start)
+    ones = [0] + [1] * stops
+    instance = Instance(budget=99, xy=np.zeros((stops + 1, 2)), rate=ones, max_stay=ones)
+    start = decost.make_solution(instance, [[3, 4]], [[1.0, 1.0]])
+    searches = Searches(instance, start, 0, 1)
+    searches.run(100, GO_ON)
+    result = searches.result()
     assert check(instance, result.solution) == []
-    assert result.profit >= 2
+    assert result.details["rounds"] < 100
+    assert 2 <= len(result.solution.visits) <= FIRST_STOPS
 
 
 def test_begin_with_the_network() -> None:
@@ -136,6 +172,21 @@ def test_begin_with_the_network() -> None:
         assert result.profit >= learned * (1 - 1e-9)
     with pytest.raises(decost.MethodError, match="option begin = 'nothing'"):
         solve(instance, begin="nothing")
+
+
+def test_the_network_keeps_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no more time for the first plan than the search has for all."""
+    (instance,) = generate("paper", nodes=50, seed=8)
+    limits = []
+
+    def note(instance: Instance, options: policy.PolicyOptions) -> decost.Result:
+        limits.append(options.time_limit)
+        return decost.Result(instance, Solution(()), "feasible")
+
+    monkeypatch.setattr(policy, "policy", note)
+    monkeypatch.setattr(policy, "warm_up", lambda: None)
+    solve(instance, begin="decost", time_limit=0.5)
+    assert 0 < limits[0] <= 0.5
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.2])
@@ -154,16 +205,20 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     (instance,) = generate("mixed", nodes=60, seed=1)
     decost.prepare("search")
     begin = time.perf_counter()
+    interrupts = []
 
-    def interrupt(*given: Any, **named: Any) -> None:
-        time.sleep(0.3)
-        raise KeyboardInterrupt
+    def interrupt(futures: Any, timeout: float | None = None) -> None:
+        if not interrupts and time.perf_counter() > begin + 0.3:
+            interrupts.append(timeout)
+            raise KeyboardInterrupt
+        wait(futures, timeout=timeout)
 
     monkeypatch.setattr("decost.methods.clock.wait", interrupt)
     result = solve(instance, iterations=None, time_limit=30)
     assert time.perf_counter() - begin < 10
     assert check(instance, result.solution) == []
-    assert result.profit > 0
+    assert result.profit > decost.solve(instance, "greedy").profit
+    assert result.details["rounds"] > 0
     assert threading.active_count() < 10
 
 

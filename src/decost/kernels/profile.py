@@ -11,7 +11,7 @@ rate that an earlier start adds.
 The pieces live in two arrays `rate` and `length`, which the caller owns. Serving a stop merges
 its pieces into the list (`merge`); waiting turns the first of them into profit and a deadline
 takes the last of them away (`window`). `prefix` does all of this along a route; for both functions
-of every part of a route see `moves`.
+of every part of a route see `routes`.
 """
 
 from __future__ import annotations

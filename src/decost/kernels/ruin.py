@@ -62,7 +62,7 @@ FULL = -1
 
 
 class Hints(NamedTuple):
-    """What does not change: by stop its full profit, that by the time it takes, and stops near.
+    """What does not change: by stop the most it can earn, that by the time it takes, stops near.
 
     `useful` lists the stops that can be visited; a list of near stops ends with -1.
     """
@@ -278,9 +278,9 @@ def remember(team: Team, touched: IntArray, stops: IntArray, size: IntArray) -> 
     """Copy the routes that are marked into a memory."""
     for r in range(len(size)):
         if touched[r]:
-            size[r] = team.size[r]
-            for k in range(size[r]):
+            for k in range(team.size[r]):
                 stops[r, k] = team.stops[r, k]
+            size[r] = team.size[r]
 
 
 @lean
@@ -342,12 +342,12 @@ def anneal(
         profit = total(team)
         score = profit - light * travel_time(arrays, team)
         heat = unit * HOT * (COLD / HOT) ** (figures[PART] / figures[CYCLE])
+        if profit > figures[BEST] * (1.0 + EQUAL):
+            figures[BEST], figures[FOUND] = profit, figures[ROUNDS]
+            remember(team, every, memory.best_stops, memory.best_size)
         if figures[PART] == 0.0 or score > figures[SCORE] + heat * np.log(1.0 - draw(state)):
             figures[SCORE] = score
             remember(team, touched, memory.stops, memory.size)
-            if profit > figures[BEST] * (1.0 + EQUAL):
-                figures[BEST], figures[FOUND] = profit, figures[ROUNDS]
-                remember(team, every, memory.best_stops, memory.best_size)
         elif not recall(arrays, team, touched, memory.stops, memory.size):
             return FULL
         if halt[0] or done >= rounds:

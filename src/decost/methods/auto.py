@@ -55,21 +55,27 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     if known.status == "optimal" or options.time_limit == 0 or first.interrupted:
         return known
     name, prove = _prover(instance)
-    searches = Searches(instance, known.solution, options.seed, 1)
+    searches = clock.work(lambda: Searches(instance, known.solution, options.seed, 1))
+    if searches is None or clock.interrupted:
+        return known
     start = options.model_copy(update={"start": known.solution})
     ahead = Clock(clock.left, options.progress, searches.plan)
-    together = ahead.left - min(AHEAD * ahead.left, MOST_AHEAD)
+    together = time.perf_counter() + min(AHEAD * ahead.left, MOST_AHEAD)
     with _going_on(searches, ahead) as ended:
 
-        def is_time() -> bool:
+        def goes_on() -> bool:
             ahead.report(searches.profit)
-            return searches.stuck or ended() or ahead.left <= together
+            return not ended()
 
-        ahead.work(lambda: _wait(ahead, is_time))
+        def alone() -> bool:
+            return goes_on() and not searches.stuck and time.perf_counter() < together
+
+        ahead.work(lambda: _wait(ahead, alone))
         nice = 0 if searches.stuck else NICE
         proof = _aside(lambda: prove(instance, start, ahead), ahead, nice)
         if proof.status != "optimal":  # too large to prove more, but the search goes on
-            ahead.work(lambda: _wait(ahead))
+            bound = math.inf if proof.bound is None else proof.bound
+            ahead.work(lambda: _wait(ahead, lambda: goes_on() and searches.profit < bound))
     for part, result in (("search", searches.result()), (name, proof)):
         known = _joined(known, replace(result, found_by=part))
     news.report(known.profit, known.bound)
@@ -79,10 +85,12 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
 def _first_answer(instance: Instance, options: AutoOptions, clock: Clock) -> Result:
     """For one vehicle, try if it is easy to prove the best plan; for teams give a first plan."""
     if instance.vehicles == 1:
-        at_once = exact.prove(instance, options, clock)
-        return replace(at_once, found_by="exact")
-    plan = first_plan(instance, options.start)
-    return Result(instance, plan, "feasible", found_by="start" if options.start else "greedy")
+        answer = replace(exact.prove(instance, options, clock), found_by="exact")
+    else:
+        plan = first_plan(instance, options.start)
+        answer = Result(instance, plan, "feasible", found_by="greedy")
+    given = options.start is not None and options.start.profit >= answer.profit
+    return replace(answer, found_by="start") if given else answer
 
 
 def _prover(
@@ -159,9 +167,9 @@ def _aside(function: Callable[[], Result], clock: Clock, nice: int) -> Result:
     return results[0]
 
 
-def _wait(clock: Clock, enough: Callable[[], bool] = lambda: False) -> None:
-    """Let time pass until that is enough."""
-    while clock.left > 0 and not enough():
+def _wait(clock: Clock, long: Callable[[], bool]) -> None:
+    """Let time pass, as long as there is any and something is the case."""
+    while clock.left > 0 and long():
         time.sleep(min(WAIT, max(0.0, clock.left)))
 
 

@@ -75,18 +75,18 @@ class Clock:
             work = max(1, int(work * min(4.0, part / max(now - last, 1e-6))))
             last = now
 
-    def work(self, function: Callable[[], object]) -> None:
+    def work(self, function: Callable[[], Answer]) -> Answer | None:
         """Do something in another thread; Ctrl-C ends the time that there is for it.
 
-        Kernels are not to run where signals arrive: one that comes while a kernel hands its
-        answer over to Python can crash it.
+        Gives its answer, or None if it was interrupted itself. Kernels are not to run where signals
+        arrive: one that comes while a kernel hands its answer over to Python can crash it.
         """
         if current_thread() is not main_thread():
             try:
-                function()
+                return function()
             except KeyboardInterrupt:  # by what else runs on this clock
                 self.interrupt()
-            return
+                return None
         future = _worker().submit(function)
         try:
             while not future.done():
@@ -97,8 +97,8 @@ class Clock:
         error = future.exception()
         if isinstance(error, KeyboardInterrupt):
             self.interrupt()
-        elif error is not None:
-            raise error
+            return None
+        return future.result()
 
     def interrupt(self) -> None:
         """End the time, and note why."""

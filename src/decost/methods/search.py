@@ -40,7 +40,7 @@ PATIENCE = 3000
 """Rounds after which a search can be stuck."""
 
 MOST_ENTRIES = 2**27
-"""Most pieces that there may be room for (4 GiB)."""
+"""Most pieces that there may be room for (2 GiB)."""
 
 
 class SearchOptions(RoundsOptions):
@@ -66,10 +66,18 @@ def search(instance: Instance, options: SearchOptions) -> Result:
 
         warm_up_policy()  # before the clock starts
     clock = Clock(options.time_limit, options.progress)
-    searches = Searches(instance, _first_plan(instance, options), options.seed, options.threads)
+
+    def begin() -> Searches:
+        start = _first_plan(instance, options, clock)
+        return Searches(instance, start, options.seed, options.threads)
+
+    searches = clock.work(begin)
+    if searches is None:
+        raise KeyboardInterrupt
 
     def look() -> float:
-        searches.expect(clock.left)
+        if options.iterations is None:  # else what is found would depend on the time
+            searches.expect(clock.left)
         return searches.profit
 
     clock.run(lambda halt: searches.run(options.rounds, halt), look)
@@ -85,9 +93,9 @@ class Searches:
         self._begin = time.perf_counter()
         self._told: Solution | None = None
         planned = [visit.stop for visit in start.visits]  # also those that earn nothing
-        useful = useful_stops(instance.arrays, instance.matrix is None).stop
-        useful = np.union1d(useful, np.array(planned, dtype=np.int64))
-        hints = make_hints(instance.arrays, useful, instance.full_profit)
+        useful = useful_stops(instance.arrays, instance.matrix is None)
+        stops = np.union1d(useful.stop, np.array(planned, dtype=np.int64))
+        hints = make_hints(instance.arrays, stops, useful.profit)
         self._searches = [_Search(instance, hints, start, seed + k) for k in range(threads)]
 
     @property
@@ -126,7 +134,7 @@ class Searches:
             routes = max(self._searches, key=lambda one: one.profit).routes()
             stops = [stop for route in routes for stop in route]
             # A search may have changed its routes while they were read.
-            whole = len(set(stops)) == len(stops)
+            whole = len(set(stops)) == len(stops) and 0 not in stops
             if whole and optimal_stays(self._instance, routes).feasible:
                 self._told = best_solution(self._instance, routes)
         return self._told
@@ -193,12 +201,13 @@ class _Search:
         return [stops[:size].tolist() for stops, size in pairs]
 
 
-def _first_plan(instance: Instance, options: SearchOptions) -> Solution:
+def _first_plan(instance: Instance, options: SearchOptions, clock: Clock) -> Solution:
     start = first_plan(instance, options.start)
     if options.begin == "decost":
         from decost.methods.policy import PolicyOptions, policy
 
-        learned = policy(instance, PolicyOptions(seed=options.seed)).solution
+        limit = max(0.0, clock.left)
+        learned = policy(instance, PolicyOptions(seed=options.seed, time_limit=limit)).solution
         return max(start, learned, key=lambda plan: plan.profit)
     return start
 
