@@ -9,7 +9,9 @@ Families are the paper's five settings, `mixed` instances, both without windows,
 files of the folders: Solomon's with variable profit, KU Leuven's with one and with three
 vehicles. Each row is an instance and a method; rows that `--rows` holds already
 are kept, so that a run that was ended goes on. The table gives by family and method the mean loss
-against the best plan that any of them found, and for methods that have all families their mean.
+against the best plan in the rows, also those of other limits, and for methods that have all
+families their mean. `auto` has two threads: to compare it with the others, let the command have
+one core (`taskset -c 0`).
 """
 
 from __future__ import annotations
@@ -59,9 +61,10 @@ def main() -> None:
     parser.add_argument("--out", type=output)
     given = parser.parse_args()
     try:
-        rows = [row for row in kept(given.rows) if float(row["limit"]) == given.time_limit]
+        rows = kept(given.rows)
     except ValueError as error:
         parser.error(str(error))
+    limit = f"{given.time_limit:g}"
     print(machine(), flush=True)
     for family, instances in families(given.count, given.solomon, given.optw):
         if given.families and not any(word in family for word in given.families):
@@ -73,7 +76,7 @@ def main() -> None:
             done = {
                 row["instance"]
                 for row in rows
-                if row["family"] == family and row["method"] == words
+                if (row["limit"], row["family"], row["method"]) == (limit, family, words)
             }
             missing = [instance for instance in instances if instance.name not in done]
             if not missing:
@@ -86,7 +89,7 @@ def main() -> None:
                 for result in results:
                     assert decost.check(result.instance, result.solution) == []
                     values = (
-                        f"{given.time_limit:g}",
+                        limit,
                         family,
                         result.instance.name,
                         words,
@@ -97,9 +100,9 @@ def main() -> None:
                     csv.writer(file).writerow(values)
                     rows.append(dict(zip(HEADING, values, strict=True)))
             print(family, words, f"{np.mean([r.profit for r in results]):.4f}", flush=True)
-    if not rows:
+    if not any(row["limit"] == limit for row in rows):
         parser.error("--families: there is none whose name holds such a word")
-    heading, lines = compared(rows, given.methods)
+    heading, lines = compared(rows, given.methods, limit)
     print(table(heading, lines))
     if given.out:
         write_csv(given.out, heading, lines)
@@ -200,13 +203,17 @@ def named(paths: list[Path], instances: list[Instance]) -> list[Instance]:
 
 
 def compared(
-    rows: Sequence[Mapping[str, str]], methods: Sequence[str]
+    rows: Sequence[Mapping[str, str]], methods: Sequence[str], limit: str
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Compare methods by family, and over all: mean loss against the best plan of any."""
+    """Compare methods by family, and over all: mean loss against the best plan of any row."""
     profits: dict[tuple[str, str], dict[str, list[float]]] = {}
+    best: dict[tuple[str, str], float] = {}
     for row in rows:
-        some = profits.setdefault((row["family"], row["instance"]), {})
-        some.setdefault(without_seed(row["method"]), []).append(float(row["profit"]))
+        key, profit = (row["family"], row["instance"]), float(row["profit"])
+        best[key] = max(profit, best.get(key, 0.0))
+        if row["limit"] == limit:
+            some = profits.setdefault(key, {})
+            some.setdefault(without_seed(row["method"]), []).append(profit)
     proven = {(r["family"], r["instance"]) for r in rows if r["status"] == "optimal"}
     lines = []
     losses: dict[str, list[float]] = {method: [] for method in methods}
@@ -219,8 +226,8 @@ def compared(
                 continue
             missed = []
             for key in keys:
-                best = max(max(some) for some in profits[key].values())
-                missed.append(1 - np.mean(profits[key][method]) / max(best, 1e-300))
+                share = np.mean(profits[key][method]) / best[key] if best[key] > 0 else 1.0
+                missed.append(max(0.0, 1 - share))
             losses[method].append(100 * float(np.mean(missed)))
             cells.append(f"{losses[method][-1]:.3f}%")
         lines.append((family, str(len(keys)), str(sum(key in proven for key in keys)), *cells))

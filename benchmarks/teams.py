@@ -72,7 +72,8 @@ def main() -> None:
     given = parser.parse_intermixed_args()
     files = given.folder is not None
     teams = [int(number) for number in (given.vehicles or ("2,3,4" if files else "3")).split(",")]
-    limit = given.time_limit or (60.0 if files else 10.0)
+    usual = 60.0 if files else 10.0
+    limit = usual if given.time_limit is None else given.time_limit
     if not files:
         if given.summary:
             parser.error("--summary: sums files up, and needs a folder of them")

@@ -228,7 +228,7 @@ def test_rivals_count_every_seed(tmp_path: Path) -> None:
         rival("A", "a", "auto", 10.0),
     ]
     path.write_text(HEAD + "".join(lines), newline="")
-    _, table = rivals.compared(rivals.kept(path), ["ils", "auto"])
+    _, table = rivals.compared(rivals.kept(path), ["ils", "auto"], "1")
     assert table[0] == ("A", "1", "0", "40.000%", "0.000%")
 
 
@@ -245,10 +245,23 @@ def test_rivals_have_a_mean_of_all(tmp_path: Path) -> None:
         rival("B", "b", "auto", 10.0),
     ]
     path.write_bytes((HEAD + "".join(lines)).encode())
-    heading, table = rivals.compared(rivals.kept(path), ["ils", "auto", "exact"])
+    heading, table = rivals.compared(rivals.kept(path), ["ils", "auto", "exact"], "1")
     assert heading == ["family", "instances", "proven", "ils", "auto", "exact"]
     assert table == [
         ("A", "1", "1", "50.000%", "0.000%", "0.000%"),
         ("B", "2", "0", "5.000%", "0.000%", ""),
         ("mean of all", "3", "1", "27.500%", "0.000%", ""),
     ]
+
+
+def test_rivals_are_compared_with_plans_of_other_limits(tmp_path: Path) -> None:
+    """Alone in its limit a method may still be behind; where nothing can be earned nobody is."""
+    path = tmp_path / "rows.csv"
+    longer = ["10,A,a,search,10.0,feasible,9.9\r\n", "10,A,b,search,1.0,feasible,9.9\r\n"]
+    lines = [rival("A", "a", "ils", 5.0), rival("B", "a", "ils", 0.0), *longer]
+    path.write_bytes((HEAD + "".join(lines)).encode())
+    rows = rivals.kept(path)
+    _, short = rivals.compared(rows, ["ils", "search"], "1")
+    assert short[:2] == [("A", "1", "0", "50.000%", ""), ("B", "1", "0", "0.000%", "")]
+    _, long = rivals.compared(rows, ["ils", "search"], "10")
+    assert long == [("A", "2", "0", "", "0.000%"), ("mean of all", "2", "0", "", "0.000%")]

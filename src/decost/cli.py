@@ -82,7 +82,11 @@ def _solve(
     out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the plan: .png, .pdf or .svg.")] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say why stops are left out, in as much time again.")
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say why stops are left out, in as much time again (a minute unless told).",
+        ),
     ] = False,
 ) -> None:
     """Plan the visits of an instance, or of every instance of a set.
