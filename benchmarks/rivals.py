@@ -3,14 +3,15 @@
     python -m benchmarks.rivals [--time-limit 1] [--count 10] [--seeds 1] [--threads 1]
                                 [--families WORD ...]
                                 [--solomon FOLDER] [--optw FOLDER] [--methods "METHOD opt=val" ...]
-                                [--rows rows.csv] [--out table.csv]
+                                [--rows rows.csv] [--out table.csv] [--pairs pairs.csv]
 
 Families are the paper's five settings, `mixed` instances, both without windows, teams, and the
 files of the folders: Solomon's with variable profit, KU Leuven's with one and with three
 vehicles. Each row is an instance and a method; rows that `--rows` holds already
 are kept, so that a run that was ended goes on. The table gives by family and method the mean loss
 against the best plan in the rows, also those of other limits, and for methods that have all
-families their mean. `auto` has two threads: to compare it with the others, let the command have
+families their mean; `--pairs` is for how far each method is ahead of each other one, with standard
+errors. `auto` has two threads: to compare it with the others, let the command have
 one core (`taskset -c 0`).
 """
 
@@ -19,7 +20,9 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from benchmarks.common import machine, output, paper_set, table, write_csv
@@ -43,6 +46,9 @@ METHODS = (
 DRAWING = ("ils", "gfacs", "search", "auto")
 """Methods whose plans depend on the seed."""
 
+EQUAL = 0.0005
+"""Difference in percent below which two methods are equal."""
+
 HEADING = ("limit", "family", "instance", "method", "profit", "status", "seconds")
 
 
@@ -59,6 +65,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--rows", type=output, default=Path("rivals.csv"))
     parser.add_argument("--out", type=output)
+    parser.add_argument("--pairs", type=output)
     given = parser.parse_args()
     try:
         rows = kept(given.rows)
@@ -106,6 +113,8 @@ def main() -> None:
     print(table(heading, lines))
     if given.out:
         write_csv(given.out, heading, lines)
+    if given.pairs:
+        write_csv(given.pairs, PAIRS, paired(rows, given.methods, limit))
 
 
 def with_seeds(methods: Sequence[str], seeds: int) -> list[str]:
@@ -202,39 +211,110 @@ def named(paths: list[Path], instances: list[Instance]) -> list[Instance]:
     return [instance.replace(name=path.stem) for path, instance in pairs]
 
 
+Losses: TypeAlias = dict[str, dict[str, dict[str, float]]]
+"""By family, instance and method: mean loss over the seeds, in percent of the best plan."""
+
+
+def losses_of(rows: Sequence[Mapping[str, str]], limit: str) -> Losses:
+    """Work out losses at a limit against the best plan of any row."""
+    best: dict[tuple[str, str], float] = {}
+    for row in rows:
+        key = row["family"], row["instance"]
+        best[key] = max(float(row["profit"]), best.get(key, 0.0))
+    several: dict[tuple[str, str, str], list[float]] = {}
+    for row in rows:
+        if row["limit"] == limit:
+            key = row["family"], row["instance"]
+            share = float(row["profit"]) / best[key] if best[key] > 0 else 1.0
+            several.setdefault((*key, without_seed(row["method"])), []).append(100 * (1 - share))
+    losses: Losses = {}
+    for (family, instance, method), some in several.items():
+        losses.setdefault(family, {}).setdefault(instance, {})[method] = float(np.mean(some))
+    return losses
+
+
 def compared(
     rows: Sequence[Mapping[str, str]], methods: Sequence[str], limit: str
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Compare methods by family, and over all: mean loss against the best plan of any row."""
-    profits: dict[tuple[str, str], dict[str, list[float]]] = {}
-    best: dict[tuple[str, str], float] = {}
-    for row in rows:
-        key, profit = (row["family"], row["instance"]), float(row["profit"])
-        best[key] = max(profit, best.get(key, 0.0))
-        if row["limit"] == limit:
-            some = profits.setdefault(key, {})
-            some.setdefault(without_seed(row["method"]), []).append(profit)
-    proven = {(r["family"], r["instance"]) for r in rows if r["status"] == "optimal"}
+    """Compare methods by family, and over all: their mean losses."""
+    proven = {(row["family"], row["instance"]) for row in rows if row["status"] == "optimal"}
     lines = []
-    losses: dict[str, list[float]] = {method: [] for method in methods}
-    for family in dict.fromkeys(key[0] for key in profits):
-        keys = [key for key in profits if key[0] == family]
+    means: dict[str, list[float]] = {method: [] for method in methods}
+    for family, instances in losses_of(rows, limit).items():
         cells = []
         for method in methods:
-            if not all(method in profits[key] for key in keys):
+            if all(method in some for some in instances.values()):
+                means[method].append(np.mean([some[method] for some in instances.values()]))
+                cells.append(f"{means[method][-1]:.3f}%")
+            else:
                 cells.append("")
-                continue
-            missed = []
-            for key in keys:
-                share = np.mean(profits[key][method]) / best[key] if best[key] > 0 else 1.0
-                missed.append(max(0.0, 1 - share))
-            losses[method].append(100 * float(np.mean(missed)))
-            cells.append(f"{losses[method][-1]:.3f}%")
-        lines.append((family, str(len(keys)), str(sum(key in proven for key in keys)), *cells))
-    means = [f"{np.mean(some):.3f}%" if len(some) == len(lines) else "" for some in losses.values()]
+        done = sum((family, instance) in proven for instance in instances)
+        lines.append((family, str(len(instances)), str(done), *cells))
+    last = [f"{np.mean(some):.3f}%" if len(some) == len(lines) else "" for some in means.values()]
     totals = [str(sum(int(line[k]) for line in lines)) for k in (1, 2)]
-    lines.append(("mean of all", *totals, *means))
+    lines.append(("mean of all", *totals, *last))
     return ["family", "instances", "proven", *methods], lines
+
+
+PAIRS = (
+    "method",
+    "other",
+    "families",
+    "instances",
+    "ahead",
+    "standard error",
+    "families ahead",
+    "families behind",
+    "most behind",
+    "there",
+    "standard error there",
+)
+
+
+def paired(
+    rows: Sequence[Mapping[str, str]], methods: Sequence[str], limit: str
+) -> list[tuple[str, ...]]:
+    """Say of each pair of methods by how much one is ahead of the other on the same instances.
+
+    Standard errors are over instances; a family where they differ by less than 0.0005% of the
+    best plan counts neither as ahead nor as behind.
+    """
+    losses = losses_of(rows, limit)
+    lines = []
+    for one, other in product(methods, methods):
+        ahead = {
+            family: [some[other] - some[one] for some in instances.values()]
+            for family, instances in losses.items()
+            if all({one, other} <= some.keys() for some in instances.values())
+        }
+        if one == other or not ahead:
+            continue
+        means = {family: float(np.mean(some)) for family, some in ahead.items()}
+        worst = min(means, key=means.__getitem__)
+        every = [value for some in ahead.values() for value in some]
+        lines.append(
+            (
+                one,
+                other,
+                str(len(ahead)),
+                str(len(every)),
+                f"{np.mean(every):.3f}%",
+                standard_error(every),
+                str(sum(mean >= EQUAL for mean in means.values())),
+                str(sum(mean <= -EQUAL for mean in means.values())),
+                f"{max(0.0, -means[worst]):.3f}%",
+                worst if means[worst] <= -EQUAL else "",
+                standard_error(ahead[worst]),
+            )
+        )
+    return lines
+
+
+def standard_error(values: Sequence[float]) -> str:
+    """How far their mean may be from that of many such values; nobody knows of a single one."""
+    if len(values) < 2:
+        return ""
+    return f"{np.std(values, ddof=1) / np.sqrt(len(values)):.3f}%"
 
 
 if __name__ == "__main__":

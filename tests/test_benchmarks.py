@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import math
+import statistics
 import sys
 from pathlib import Path
 
@@ -265,3 +267,29 @@ def test_rivals_are_compared_with_plans_of_other_limits(tmp_path: Path) -> None:
     assert short[:2] == [("A", "1", "0", "50.000%", ""), ("B", "1", "0", "0.000%", "")]
     _, long = rivals.compared(rows, ["ils", "search"], "10")
     assert long == [("A", "2", "0", "", "0.000%"), ("mean of all", "2", "0", "", "0.000%")]
+
+
+def test_rivals_in_pairs(tmp_path: Path) -> None:
+    """Ahead by 10 and 30% in A, behind by 20% in B: by 6.667% on average, with its error."""
+    path = tmp_path / "rows.csv"
+    lines = [
+        *(rival("A", name, "auto", 10.0) for name in "ab"),
+        *(rival("A", name, "ils", profit) for name, profit in (("a", 9.0), ("b", 7.0))),
+        rival("B", "a", "auto", 8.0),
+        rival("B", "a", "ils", 10.0),
+        rival("B", "a", "exact", 10.0),
+    ]
+    path.write_bytes((HEAD + "".join(lines)).encode())
+    table = rivals.paired(rivals.kept(path), ["ils", "auto", "exact"], "1")
+    ahead = next(line for line in table if line[:2] == ("auto", "ils"))
+    values = [10.0, 30.0, -20.0]
+    error = statistics.stdev(values) / math.sqrt(3)
+    assert ahead[2:8] == ("2", "3", "6.667%", f"{error:.3f}%", "1", "1")
+    assert ahead[8:] == ("20.000%", "B", "")
+    behind = next(line for line in table if line[:2] == ("ils", "auto"))
+    assert behind[4] == "-6.667%"
+    assert behind[8:] == ("20.000%", "A", "10.000%")
+    alone = next(line for line in table if line[:2] == ("exact", "ils"))
+    assert alone[2:8] == ("1", "1", "0.000%", "", "0", "0")
+    assert alone[8:10] == ("0.000%", "")
+    assert len(table) == 6
