@@ -231,6 +231,25 @@ def test_search_has_a_start(patience: int, monkeypatch: pytest.MonkeyPatch) -> N
         assert left > 1.05
 
 
+@pytest.mark.parametrize(("limit", "stuck", "nice"), [(5, False, 5), (5, True, 0), (40, False, 0)])
+def test_when_a_proof_gives_way(
+    limit: float, stuck: bool, nice: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does where little time is left, to a search that still finds better plans."""
+    given: list[int] = []
+
+    def aside(function: object, clock: Clock, nice: int) -> Result:
+        given.append(nice)
+        return Result(instance, NOBODY, "optimal", 0.0)
+
+    instance = hard(2)
+    monkeypatch.setattr(module, "MOST_AHEAD", 0.1)
+    monkeypatch.setattr(module, "_aside", aside)
+    monkeypatch.setattr(search, "PATIENCE", -(10**9) if stuck else 10**9)
+    decost.solve(instance, time_limit=limit)
+    assert given == [nice]
+
+
 def test_no_start_for_a_search_without_stops() -> None:
     """Where nothing can be visited, the proof does not wait for a search."""
     instance = Instance(budget=1, xy=[[0, 0], [9, 9]], rate=[0, 1], max_stay=[0, 1], vehicles=2)

@@ -32,6 +32,9 @@ NICE = 5
 """How much the thread that looks for a proof gives way to a search that still finds better plans:
 it gets a quarter of a core at least."""
 
+SHORT = 10.0
+"""Seconds that are left for both up to which it gives way; a proof often needs more."""
+
 
 class AutoOptions(TimedOptions, exact.ExactOptions):
     """Options of `auto`: those of `exact`, with a time limit."""
@@ -71,7 +74,7 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
             return goes_on() and not searches.stuck and time.perf_counter() < together
 
         ahead.work(lambda: _wait(ahead, alone))
-        nice = 0 if searches.stuck else NICE
+        nice = 0 if searches.stuck or ahead.left > SHORT else NICE
         proof = _aside(lambda: prove(instance, start, ahead), ahead, nice)
         if proof.status != "optimal":  # too large to prove more, but the search goes on
             bound = math.inf if proof.bound is None else proof.bound
