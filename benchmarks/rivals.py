@@ -46,6 +46,9 @@ METHODS = (
 DRAWING = ("ils", "gfacs", "search", "auto")
 """Methods whose plans depend on the seed."""
 
+DRAWN = 10
+"""Least number of instances of a family that are drawn; fewer are the first of these."""
+
 EQUAL = 0.0005
 """Difference in percent below which two methods are equal."""
 
@@ -157,22 +160,27 @@ def families(
     count: int, solomon: Path | None, optw: Path | None
 ) -> Iterator[tuple[str, list[Instance]]]:
     """Name all families and give their instances, each with a name of its own."""
+
+    def paper(nodes: int, window: float, vehicles: int = 1) -> list[Instance]:
+        # They are drawn together, so that other instances come out for another number.
+        return paper_set(nodes, window, max(count, DRAWN), vehicles)[:count]
+
     settings = ((50, 100), (100, 100), (50, 500), (100, 500), (500, 100))
     for nodes, window in settings:
-        yield f"n={nodes} TW={window}", paper_set(nodes, window, count)
+        yield f"n={nodes} TW={window}", paper(nodes, window)
     for nodes in (20, 50, 100):
         yield f"mixed n={nodes}", decost.generate("mixed", nodes=nodes, count=count, seed=2025)
     for nodes, window in settings[:2]:
         yield (
             f"n={nodes} no windows",
-            [open_all_day(one) for one in paper_set(nodes, window, count)],
+            [open_all_day(one) for one in paper(nodes, window)],
         )
     yield (
         "mixed n=50 no windows",
         [open_all_day(one) for one in decost.generate("mixed", nodes=50, count=count, seed=2025)],
     )
     for nodes, window, vehicles in ((50, 100, 3), (100, 500, 3), (500, 100, 5)):
-        yield f"n={nodes} TW={window} x{vehicles}", paper_set(nodes, window, count, vehicles)
+        yield f"n={nodes} TW={window} x{vehicles}", paper(nodes, window, vehicles)
     yield (
         "mixed n=50 x2",
         decost.generate("mixed", nodes=50, count=count, vehicles=2, seed=2025),

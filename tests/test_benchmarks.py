@@ -8,6 +8,7 @@ import statistics
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks import rivals, solomon, stays, teams
 from benchmarks.common import write_csv
@@ -293,3 +294,13 @@ def test_rivals_in_pairs(tmp_path: Path) -> None:
     assert alone[2:8] == ("1", "1", "0.000%", "", "0", "0")
     assert alone[8:10] == ("0.000%", "")
     assert len(table) == 6
+
+
+def test_rivals_of_fewer_instances_are_the_first_of_more() -> None:
+    """Rows of runs with other numbers of instances are about the same ones."""
+    more = dict(rivals.families(4, None, None))
+    for family, instances in rivals.families(2, None, None):
+        for one, other in zip(instances, more[family][:2], strict=True):
+            assert one.name == other.name
+            assert np.array_equal(one.travel, other.travel)
+            assert np.array_equal(one.close, other.close)
