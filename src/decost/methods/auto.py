@@ -170,9 +170,9 @@ def _aside(function: Callable[[], Result], clock: Clock, nice: int) -> Result:
     return results[0]
 
 
-def _wait(clock: Clock, long: Callable[[], bool]) -> None:
-    """Let time pass, as long as there is any and something is the case."""
-    while clock.left > 0 and long():
+def _wait(clock: Clock, waits: Callable[[], bool]) -> None:
+    """Let time pass, as long as there is any and something is to be waited for."""
+    while clock.left > 0 and waits():
         time.sleep(min(WAIT, max(0.0, clock.left)))
 
 
