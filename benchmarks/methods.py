@@ -12,11 +12,9 @@ missing, the bound counts. The time is the mean of what the results say.
 from __future__ import annotations
 
 import argparse
-import csv
-from pathlib import Path
 
 import numpy as np
-from benchmarks.common import machine, paper_set, table
+from benchmarks.common import machine, output, paper_set, table, write_csv
 
 import decost
 
@@ -43,7 +41,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for a proof")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=output)
     given = parser.parse_intermixed_args()
     print(machine(), flush=True)
     instances = paper_set(given.nodes, given.window, given.count, given.vehicles)
@@ -77,8 +75,7 @@ def main() -> None:
         print(*row, flush=True)
     print(table(heading, rows))
     if given.out:
-        with given.out.open("w", newline="") as file:
-            csv.writer(file).writerows([heading, *rows])
+        write_csv(given.out, heading, rows)
 
 
 if __name__ == "__main__":

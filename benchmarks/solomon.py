@@ -1,14 +1,14 @@
 """A method on the public benchmark files: profit, bound, gap and time.
 
     python -m benchmarks.solomon FOLDER [--profit fixed|variable] [--time-limit 60]
-                                 [--method exact] [--bounds table.csv] [--threads 1]
+                                 [--method exact] [--threads 1]
                                  [--known optw_best_known.csv] [--out table.csv]
                                  [--summary summary.csv] [NAME ...]
 
 FOLDER holds Solomon or KU Leuven files. A file of known profits (columns instance, profit,
-status) is compared with, and any disagreement with a proven optimum ends the run. A method that
-proves nothing is compared with the bounds in a table that this command wrote for another. The
-summary has a line for each kind of known profits, and one for all files.
+status) is compared with, and any disagreement with a proven optimum ends the run; beside its
+profits stand the times of the best exact method that was published. The summary has a line for
+each kind of known profits, and one for all files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,25 @@ from benchmarks.common import machine, output, table, write_csv
 import decost
 from decost.solver import solve_each
 
-HEADING = ("file", "profit", "bound", "gap", "seconds", "known", "known as")
+HEADING = ("file", "profit", "bound", "gap", "seconds", "known", "known as", "published seconds")
+
+PUBLISHED = {
+    "c101": "0.07",
+    "c104": "4446",
+    "pr01": "1.1",
+    "pr04": "491",
+    "pr05": "4468",
+    "pr06": "unsolved",
+    "pr09": "2819",
+    "pr10": "unsolved",
+    "r101": "0.04",
+    "r103": "7138",
+    "r104": "unsolved",
+    "r108": "unsolved",
+    "r112": "2296",
+    "rc108": "51",
+}
+"""What the exact method of Righini and Salani (2009) took for one vehicle, of two hours at most."""
 
 SUMMARY = (
     "files",
@@ -76,6 +94,7 @@ class Solved(NamedTuple):
             f"{self.seconds:.2f}",
             "" if self.known is None else f"{self.known:g}",
             self.known_as,
+            "" if self.known is None else PUBLISHED.get(self.file, ""),
         )
 
 
@@ -115,7 +134,6 @@ def main() -> None:
     parser.add_argument("--profit", choices=("fixed", "variable"), default="fixed")
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--method", default="exact")
-    parser.add_argument("--bounds", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--known", type=Path)
     parser.add_argument("--out", type=output)
@@ -126,11 +144,6 @@ def main() -> None:
         with given.known.open() as file:
             for row in csv.DictReader(file):
                 known[row["instance"]] = (float(row["profit"]), row["status"])
-    bounds: dict[str, float] = {}
-    if given.bounds:
-        with given.bounds.open() as file:
-            rows = [row for row in csv.DictReader(file) if row["bound"]]
-            bounds = {row["file"]: float(row["bound"]) for row in rows}
     paths = [
         path
         for path in sorted(given.folder.glob("*.txt"))
@@ -146,7 +159,7 @@ def main() -> None:
     solved = []
     for path, result in zip(paths, results, strict=True):
         assert decost.check(result.instance, result.solution) == []
-        bound = bounds.get(path.stem) if result.bound is None else result.bound
+        bound = result.bound
         profit, status = known.get(path.stem, (None, ""))
         assert bound is None or result.profit <= bound * (1 + 1e-6), path.stem
         if status == "optimal" and profit is not None:

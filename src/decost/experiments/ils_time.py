@@ -34,9 +34,9 @@ QUICK = IlsTimeConfig(
 
 FULL = IlsTimeConfig(
     methods=("ils",),
-    count=3,
+    count=2,
     limits=(10, 20, 50, 200),
-    reduced="3 instances of each setting instead of 100 or more",
+    reduced="2 instances of each setting instead of 100 or more",
 )
 
 # The paper's table in appendix B.1: score, gap in percent, milliseconds to reach it.
