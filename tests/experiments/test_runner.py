@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ import pytest
 from toys import Toy, ToyConfig, rows_file
 
 from decost.experiments import runner
-from decost.experiments.runner import ExperimentError, Folders, News, run_experiment
+from decost.experiments.runner import (
+    ExperimentError,
+    Folders,
+    Key,
+    News,
+    Task,
+    run_experiment,
+)
 
 
 def run(toy: Toy, folder: Path) -> str:
@@ -192,6 +200,32 @@ def test_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {one.total for one in news} == {5}
     assert [one.left for one in news] == [0.0, 12.0, 9.0, 6.0, 3.0, 0.0]
     assert [one.next for one in news] == ["toys: count"] * 5 + [""]
+
+
+def test_time_left_of_other_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method takes as long as in another setting, and one that has not run what its task says.
+
+    At first 10 + 10 + 1 + 1 are expected; "a" takes 2, so that the other "a" does as well; that one
+    takes 6, and is not asked for any more; "b" takes 5, so that the other does too.
+    """
+    clock = [0.0]
+    monkeypatch.setattr("decost.experiments.runner.time.perf_counter", lambda: clock[0])
+    plan = (("x", "a", 10, 2), ("y", "a", 10, 6), ("x", "b", 1, 5), ("x", "b", 1, 5))
+
+    def task(number: int) -> Task:
+        setting, method, expected, seconds = plan[number]
+
+        def measure() -> list[dict[str, Any]]:
+            clock[0] += seconds
+            return [{"value": number}]
+
+        return Task((Key(setting, number, method),), measure, expected)
+
+    tasks = [task(number) for number in range(4)]
+    experiment = replace(Toy(ToyConfig()).experiment, tasks=lambda config, folders: tasks)
+    news: list[News] = []
+    run_experiment(experiment, "quick", Folders(tmp_path), report=news.append)
+    assert [one.left for one in news] == [22.0, 4.0, 2.0, 5.0, 0.0]
 
 
 def test_the_head_of_the_table(tmp_path: Path) -> None:

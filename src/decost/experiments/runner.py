@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -334,32 +335,48 @@ class _Pace:
 
     def __init__(self, tasks: Sequence[Task], todo: Sequence[Task]) -> None:
         self._total = len(tasks)
-        self._todo = list(todo)
+        self._todo = todo
         self._done = 0
-        self._seconds: dict[tuple[str, ...], list[float]] = {}
+        self._spent: defaultdict[tuple[str, ...], _Sum] = defaultdict(_Sum)
+        self._left: defaultdict[tuple[str, str], _Sum] = defaultdict(_Sum)
+        for task in todo:
+            self._left[self._group(task)].add(task.expected)
 
     def finish(self, task: Task, seconds: float) -> None:
-        for group in self._groups(task):
-            self._seconds.setdefault(group, []).append(seconds)
+        setting, method = self._group(task)
+        self._spent[setting, method].add(seconds)
+        self._spent[method,].add(seconds)
+        self._left[setting, method].count -= 1
         self._done += 1
 
     def news(self) -> News:
-        left = self._todo[self._done :]
-        key = left[0].keys[0] if left else None
-        label = f"{key.setting}: {key.method}" if key else ""
-        seconds = sum(self._expected(task) for task in left)
-        return News(self._total - len(left), self._total, seconds, label)
+        following = self._todo[self._done : self._done + 1]
+        label = ": ".join(self._group(following[0])) if following else ""
+        done = self._total - len(self._todo) + self._done
+        return News(done, self._total, sum(map(self._seconds_left, self._left)), label)
 
-    def _expected(self, task: Task) -> float:
-        for group in self._groups(task):
-            if group in self._seconds:
-                return sum(self._seconds[group]) / len(self._seconds[group])
-        return task.expected
+    def _seconds_left(self, group: tuple[str, str]) -> float:
+        left = self._left[group]
+        for known in (group, group[1:]):
+            if known in self._spent:
+                return left.count * self._spent[known].total / self._spent[known].count
+        return left.total
 
     @staticmethod
-    def _groups(task: Task) -> tuple[tuple[str, ...], ...]:
-        key = task.keys[0]
-        return (key.setting, key.method), (key.method,)
+    def _group(task: Task) -> tuple[str, str]:
+        return task.keys[0].setting, task.keys[0].method
+
+
+@dataclass
+class _Sum:
+    """Some numbers, of which only their count and sum are kept."""
+
+    count: int = 0
+    total: float = 0.0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        self.total += value
 
 
 def _write(
