@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from decost.experiments.instances import paper_set
-from decost.experiments.tables import csv_text, machine, timed
+from decost.experiments.tables import csv_text, load, machine, timed
 from decost.experiments.tables import markdown_table as table
 from decost.files import require_writable, write_text
 
-__all__ = ["machine", "output", "paper_set", "table", "timed", "trained", "write_csv"]
+__all__ = ["load", "machine", "output", "paper_set", "table", "timed", "trained", "write_csv"]
 
 
 def output(name: str) -> Path:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from benchmarks.common import machine, output, paper_set, table, write_csv
+from benchmarks.common import load, machine, output, paper_set, table, write_csv
 
 import decost
 
@@ -56,7 +56,7 @@ def main() -> None:
         name, *pairs = words.split()
         options = dict(pair.split("=", 1) for pair in pairs)
         decost.solve_many(instances[:2], name, **(options | {"time_limit": 0.1}))
-        load = machine().split("load ")[1].split(",")[0]
+        busy = f"{load():.1f}"
         results = decost.solve_many(instances, name, threads=given.threads, **options)
         assert not any(decost.check(r.instance, r.solution) for r in results)
         profit = np.array([result.profit for result in results])
@@ -69,7 +69,7 @@ def main() -> None:
             f"{100 * (gaps < 1e-4).mean():.0f}%",
             f"{profit.mean():.4f}",
             f"{1e3 * np.mean([result.runtime for result in results]):.3g}",
-            load,
+            busy,
         )
         rows.append(row)
         print(*row, flush=True)

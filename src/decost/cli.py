@@ -369,10 +369,14 @@ def _bench(
         raise _InputError(f"--methods {methods!r}: names none")
     if data is not None and not any(one.data for one in chosen):
         raise _InputError(f"--data {data}: {name} needs no data")
-    for one in chosen:
-        if name == "all" and one.data and data is None:
+    folders = Folders(out, data)
+    if name == "all" and data is None:
+        for one in filter(lambda one: one.data, chosen):
             typer.echo(f"skipped {one.name}: it needs {one.data}, --data FOLDER", err=True)
-            continue
+        chosen = [one for one in chosen if not one.data]
+    for one in chosen:  # what is wrong with the last one should not come out after hours
+        one.tasks(one.config(scale, others), folders)
+    for one in chosen:
         words = ["decost", "bench", one.name, "--scale", scale]
         words += ["--methods", f'"{methods}"'] if methods else []
         words += ["--data", "FOLDER"] if one.data else []
@@ -381,7 +385,7 @@ def _bench(
                 paths = run_experiment(
                     one,
                     scale,
-                    Folders(out, data),
+                    folders,
                     methods=others,
                     command=" ".join(words),
                     report=report,

@@ -266,12 +266,24 @@ def test_ils_time_looks_at_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one["seconds"] for one in rows] == [1.0, 2.0, 5.0, 10.0]
 
 
-def test_ils_time_on_an_instance(tmp_path: Path) -> None:
-    """More time is never worse; the paper's figures stand beside its own limits alone."""
+def test_ils_time_on_an_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More time is never worse; others stand beside it, and the paper's figures at its limits."""
+    known = {"ils time_limit=1": ("9", "8", "7", ""), "decost": ("6", "5", "", "4")}
+    monkeypatch.setattr(ils_time, "PAPER", {"n=50, TW=100": known})
     config = ils_time.IlsTimeConfig(methods=("ils",), settings=((50, 100),), count=1, limits=(0, 1))
     table = run(ils_time.EXPERIMENT, config, Folders(tmp_path))
-    assert [line["method"] for line in table] == ["ils time_limit=0", "ils time_limit=1"]
-    assert float(table[0]["gap (%)"]) >= float(table[1]["gap (%)"])
+    assert [line["method"] for line in table] == [
+        "ils time_limit=0",
+        "ils time_limit=1",
+        "decost",
+        "exact",
+    ]
+    gaps = [float(line["gap (%)"]) for line in table]
+    assert gaps[0] >= gaps[1]
+    assert gaps[3] == 0.0
+    assert [line["paper's gap (%)"] for line in table] == ["", "8", "5", ""]
+    assert [line["paper's best after (ms)"] for line in table] == ["", "7", "", ""]
+    assert [line["paper's time (ms)"] for line in table] == ["", "", "4", ""]
     with pytest.raises(decost.MethodError, match="without time_limit"):
         ils_time.list_tasks(
             config.model_copy(update={"methods": ("ils time_limit=5",)}), Folders(tmp_path)
@@ -299,7 +311,7 @@ def test_the_papers_teams_had_other_instances() -> None:
         out, home = one.travel[0], one.travel[:, 0]
         reached = (out <= one.close) & (np.maximum(out, one.open) + home <= one.budget)
         worth.append(one.full_profit[reached].sum())
-    assert np.mean(worth) < 25 < min(map(float, team.PAPER.values()))
+    assert np.mean(worth) < 25 < min(float(score) for score, _ in team.PAPER.values())
 
 
 def test_fixed_stays_by_hand() -> None:
@@ -432,14 +444,15 @@ def test_experiments_share_trainings() -> None:
 
 
 def test_ptar_efficiency_is_the_papers() -> None:
-    """The paper's gaps and runtimes give the paper's efficiencies, 2.74 and 4.0."""
+    """The paper's gaps and runtimes give its percentages and its efficiencies, 2.74 and 4.0."""
     for nodes in (50, 100):
         without, with_it = (ptar.PAPER[nodes, label] for label in (ptar.WITHOUT, ptar.WITH))
-        found = ptar.efficiency(
+        found = ptar.gained_and_added(
             (float(without[0]), float(with_it[0])), (float(without[1]), float(with_it[1]))
         )
-        assert found == pytest.approx(float(with_it[2]), abs=0.03)
-    assert ptar.efficiency((2.0, 1.0), (3.0, 3.0)) is None
+        assert found == pytest.approx([float(cell) for cell in with_it[2:]], abs=0.05)
+    assert ptar.gained_and_added((2.0, 1.0), (3.0, 3.0)) == (50.0, 0.0, None)
+    assert ptar.gained_and_added((0.0, 1.0), (1.0, 1.5)) == (0.0, 50.0, 0.0)
 
 
 def test_ptar_compares_both_trainings(tmp_path: Path) -> None:

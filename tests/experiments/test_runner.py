@@ -24,6 +24,7 @@ from decost.experiments.runner import (
     Task,
     run_experiment,
 )
+from decost.experiments.tables import machine_name
 
 
 def run(toy: Toy, folder: Path) -> str:
@@ -117,8 +118,9 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of another format are not read."""
     run(Toy(ToyConfig()), tmp_path)
-    monkeypatch.setattr(runner, "FORMAT", runner.FORMAT + 1)
-    with pytest.raises(ExperimentError, match=r"format was 1, is 2"):
+    before, after = runner.FORMAT, runner.FORMAT + 1
+    monkeypatch.setattr(runner, "FORMAT", after)
+    with pytest.raises(ExperimentError, match=f"format was {before}, is {after}"):
         run(Toy(ToyConfig()), tmp_path)
 
 
@@ -177,12 +179,15 @@ def test_rows_are_json_lines_with_their_keys(tmp_path: Path) -> None:
     """The file of rows can be read by anyone: a head, and an object a row."""
     run(Toy(ToyConfig(tasks=2)), tmp_path)
     head, *rows = map(json.loads, rows_file(tmp_path).read_text().splitlines())
-    assert (head["experiment"], head["format"], head["config"]["tasks"]) == ("toy", 1, 2)
+    assert (head["experiment"], head["format"], head["config"]["tasks"]) == (
+        "toy",
+        runner.FORMAT,
+        2,
+    )
     assert all(re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d", row.pop("at")) for row in rows)
-    assert rows == [
-        {"setting": "toys", "instance": k, "method": "count", "seed": 0, "value": 10 * k}
-        for k in range(2)
-    ]
+    assert {row.pop("machine") for row in rows} == {machine_name()}
+    key = {"setting": "toys", "method": "count", "seed": 0, "files": ""}
+    assert rows == [key | {"instance": k, "value": 10 * k} for k in range(2)]
 
 
 def test_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,6 +231,24 @@ def test_time_left_of_other_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     news: list[News] = []
     run_experiment(experiment, "quick", Folders(tmp_path), report=news.append)
     assert [one.left for one in news] == [22.0, 4.0, 2.0, 5.0, 0.0]
+
+
+def test_time_left_of_other_methods_of_a_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After one training of 7 seconds, two of other methods are expected to take as long."""
+    clock = [0.0]
+    monkeypatch.setattr("decost.experiments.runner.time.perf_counter", lambda: clock[0])
+
+    def measure() -> list[dict[str, Any]]:
+        clock[0] += 7.0
+        return [{"value": 0}]
+
+    tasks = [Task((Key("x", 0, method),), measure, kind="training") for method in "abc"]
+    experiment = replace(Toy(ToyConfig()).experiment, tasks=lambda config, folders: tasks)
+    news: list[News] = []
+    run_experiment(experiment, "quick", Folders(tmp_path), report=news.append)
+    assert [one.left for one in news] == [0.0, 14.0, 7.0, 0.0]
 
 
 def test_the_head_of_the_table(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from decost.experiments.instances import paper_set, setting_name
 from decost.experiments.measure import solving_tasks
 from decost.experiments.runner import Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, digits, grouped, mean
+from decost.experiments.tables import Table, add_gaps, digits, grouped, mean, paper_columns
 from decost.experiments.training import SMALL, TrainingConfig, over_seeds, training_tasks
 
 
@@ -90,8 +90,8 @@ def summarise(config: AblationConfig, rows: Sequence[Row]) -> Table:
         for label in VARIANTS:
             some = groups[setting, label]
             gaps = over_seeds(some, "gap")
-            paper = PAPER.get(int(window), {}).get(label, ("", "", ""))
-            names = ("paper's score, n=50", "paper's gap, n=50 (%)", "paper's time, n=50 (ms)")
+            paper = PAPER.get(int(window), {}).get(label)
+            names = ("score, n=50", "gap, n=50 (%)", "time, n=50 (ms)")
             table.append(
                 {
                     "setting": setting,
@@ -101,11 +101,11 @@ def summarise(config: AblationConfig, rows: Sequence[Row]) -> Table:
                     "score": f"{mean(some, 'profit'):.4f}",
                     "optimum": f"{mean(some, 'optimum'):.4f}",
                     "gap (%)": f"{np.mean(gaps):.2f}",
-                    "std over seeds (%)": f"{np.std(gaps):.2f}",
+                    "std over seeds (%)": f"{np.std(gaps, ddof=1):.2f}" if len(gaps) > 1 else "",
                     "time (ms)": digits(1e3 * mean(some, "seconds")),
                     "batch": str(some[0]["batch"]),
                 }
-                | dict(zip(names, paper, strict=True))
+                | paper_columns(names, paper)
             )
     return table
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from decost.experiments import main
 from decost.experiments.main import MainConfig, counterpart
 from decost.experiments.runner import Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, grouped, spread
+from decost.experiments.tables import Table, add_gaps, grouped, paper_columns, spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,12 +41,15 @@ def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
 def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
     """Make a line for each method over all sets, and one for each set.
 
-    The first is over the instances that all methods have, so that a set weighs the same in each.
+    The first is over instances that all methods have, the same number of each set.
     """
     gaps = [row for row in add_gaps(rows, config.prover) if row["method"] in config.methods]
     table = []
     methods = grouped(gaps, "method")
-    common = set.intersection(*(set(map(_instance, some)) for some in methods.values()))
+    shared = set.intersection(*(set(map(_instance, some)) for some in methods.values()))
+    of_set = [[one for one in shared if one[0] == name] for name in {name for name, _ in shared}]
+    least = min(map(len, of_set), default=0)
+    common = {one for some in of_set for one in sorted(some)[:least]}
     for (words,), some in methods.items():
         paper = PAPER.get(counterpart(words))
         parts = {"all": [row for row in some if _instance(row) in common]}
@@ -55,8 +58,8 @@ def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
             line = {"method": words, "setting": setting, "instances": str(len(part))}
             numbers = spread([row["gap"] for row in part])
             line |= {f"{key} (%)": f"{value:.3f}" for key, value in numbers.items()}
-            known = paper if paper and setting == "all" else ("",) * len(numbers)
-            line |= {f"paper's {key} (%)": cell for key, cell in zip(numbers, known, strict=True)}
+            names = [f"{key} (%)" for key in numbers]
+            line |= paper_columns(names, paper if setting == "all" else None)
             table.append(line)
     return table
 

@@ -10,7 +10,15 @@ from typing import Any
 from decost.experiments.instances import paper_set, setting_name
 from decost.experiments.measure import read_words, solving_tasks
 from decost.experiments.runner import Config, Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, digits, grouped, mean, performance
+from decost.experiments.tables import (
+    Table,
+    add_gaps,
+    digits,
+    grouped,
+    mean,
+    paper_columns,
+    performance,
+)
 
 
 @dataclass(frozen=True)
@@ -168,11 +176,10 @@ def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
     table = []
     for setting in config.settings:
         for words in config.methods:
-            paper = PAPER.get(setting.name, {}).get(counterpart(words), ("", "", ""))
-            names = ("paper's score", "paper's gap (%)", "paper's time (ms)")
+            paper = PAPER.get(setting.name, {}).get(counterpart(words))
             some, proofs = groups[setting.name, words], groups[setting.name, config.prover]
             figures = performance(some) | {"time by exact's": digits(_slower(some, proofs))}
-            beside = dict(zip(names, paper, strict=True))
+            beside = paper_columns(("score", "gap (%)", "time (ms)"), paper)
             table.append({"setting": setting.name, "method": words} | figures | beside)
     return table
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from zlib import crc32
 
 from decost.checker import check
 from decost.experiments.runner import ExperimentError, Key, Row, Task
@@ -25,16 +27,17 @@ WARM_UP = 0.05
 class Words(NamedTuple):
     """A method and its options, as "ils time_limit=10" says it.
 
-    `limit` is the time limit that is given, 0 if there is none.
+    `limit` is the time limit that is given, 0 if there is none, and `files` a checksum of the
+    weights if these are a file.
     """
 
     method: Method
     given: dict[str, Any]
     seed: int
     limit: float
+    files: str
 
 
-@lru_cache
 def read_words(words: str, vehicles: int = 1) -> Words:
     """Read a method with its options.
 
@@ -53,7 +56,10 @@ def read_words(words: str, vehicles: int = 1) -> Words:
     if vehicles > 1 and not method.teams:
         raise MethodError(f"method {name!r}: plans for one vehicle, not for {vehicles}")
     limit = options.time_limit if "time_limit" in given else None
-    return Words(method, given, options.seed, limit or 0.0)
+    finite = limit if limit is not None and math.isfinite(limit) else 0.0
+    weights = Path(given.get("weights", ""))
+    files = f"{crc32(weights.read_bytes()):08x}" if weights.is_file() else ""
+    return Words(method, given, options.seed, finite, files)
 
 
 def solving_tasks(
@@ -68,7 +74,7 @@ def solving_tasks(
     tasks = []
     for first in range(0, len(names), size):
         part = range(first, min(first + size, len(names)))
-        keys = tuple(Key(setting, names[k], words, asked.seed) for k in part)
+        keys = tuple(Key(setting, names[k], words, asked.seed, asked.files) for k in part)
         tasks.append(Task(keys, partial(_measure, words, source, part), asked.limit * len(part)))
     return tasks
 
@@ -115,10 +121,10 @@ def measure_batch(words: str, instances: Sequence[Instance]) -> list[Row]:
     for instance in instances:
         _warm_up(words, instance)
     results = solve_many(instances, asked.method.name, threads=1, **asked.given)
-    return [row_of(result, words, batch=len(instances)) for result in results]
+    return [row_of(result, words) for result in results]
 
 
-def row_of(result: Result, words: str, *, reached: float | None = None, batch: int = 1) -> Row:
+def row_of(result: Result, words: str, *, reached: float | None = None) -> Row:
     """Check a plan, and make a row of it.
 
     Raises
@@ -136,7 +142,7 @@ def row_of(result: Result, words: str, *, reached: float | None = None, batch: i
         "status": result.status,
         "seconds": result.runtime,
         "reached": None if reached is None else min(reached, result.runtime),
-        "batch": batch,
+        "batch": int(result.details.get("batch", 1)),
         "load": round(busy, 2) if math.isfinite(busy) else None,
     }
 

@@ -21,22 +21,25 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeAlias,
 from pydantic import BaseModel, ConfigDict
 
 from decost import __version__
-from decost.experiments.tables import Table, csv_text, machine, markdown
+from decost.experiments.tables import Table, csv_text, machine_name, markdown, pace
 from decost.files import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMAT = 1
+FORMAT = 2
 """Version of the rows; those of another are not mixed with them."""
 
 POLL = 0.1
 """Seconds between two looks for Ctrl-C."""
 
+SYNC = 1.0
+"""Seconds between two times that rows are forced to the disk, which a kill does not need."""
+
 SCALES = ("quick", "full")
 
 Row: TypeAlias = dict[str, Any]
-"""What was measured, with the fields of its key and, once it is kept, the time (`at`)."""
+"""What was measured, with the fields of its key and, once it is kept, the time and the machine."""
 
 
 class ExperimentError(ValueError):
@@ -44,24 +47,30 @@ class ExperimentError(ValueError):
 
 
 class Key(NamedTuple):
-    """What a row is about: an instance of a setting, and a method with its options and seed."""
+    """What a row is about: an instance of a setting, and a method with its options and seed.
+
+    `files` stands for what is in the files that the options name.
+    """
 
     setting: str
     instance: int | str
     method: str
     seed: int = 0
+    files: str = ""
 
 
 @dataclass(frozen=True)
 class Task:
     """Some work: its function measures one row for each of the keys, in their order.
 
-    `expected` is how many seconds that takes, as far as it is known before.
+    `expected` is how many seconds that takes, as far as it is known before; tasks of a `kind` take
+    about as long as each other, whatever their methods are.
     """
 
     keys: tuple[Key, ...]
     measure: Callable[[], Sequence[Row]]
     expected: float = 0.0
+    kind: str = ""
 
 
 class Config(BaseModel):
@@ -192,7 +201,8 @@ def run_experiment(
     MethodError
         If a method or an option is unknown.
     KeyboardInterrupt
-        At Ctrl-C; what was measured until then is kept.
+        At Ctrl-C; what was measured until then is kept. A thread is still at the task that was
+        interrupted, until that is done or the process ends.
     """
     config = experiment.config(scale, methods)
     tasks = experiment.tasks(config, folders)
@@ -233,7 +243,7 @@ def _open_rows(
 ) -> Iterator[tuple[dict[Key, Row], Callable[[Sequence[Key], Sequence[Row]], None]]]:
     """Give the rows that are there, and a function that adds some; both are on the disk."""
     with path.open("ab+") as file:
-        _lock(file, path)
+        lock(file, path)
         file.seek(0)
         lines = file.read()
         # A kill can leave the last line incomplete.
@@ -245,13 +255,21 @@ def _open_rows(
         if not whole:
             _append(file, [head])
 
+        synced = time.monotonic()
+
         def save(keys: Sequence[Key], measured: Sequence[Row]) -> None:
-            at = {"at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
-            new = {key: row | at for key, row in zip(keys, measured, strict=True)}
+            nonlocal synced
+            at = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
+            where = {"at": at, "machine": machine_name()}
+            new = {key: row | where for key, row in zip(keys, measured, strict=True)}
             _append(file, [{**key._asdict(), **row} for key, row in new.items()])
             rows.update(new)
+            if time.monotonic() - synced > SYNC:
+                os.fsync(file.fileno())
+                synced = time.monotonic()
 
         yield rows, save
+        os.fsync(file.fileno())
 
 
 def _line(row: Row) -> bytes:
@@ -261,7 +279,6 @@ def _line(row: Row) -> bytes:
 def _append(file: BinaryIO, lines: Sequence[Row]) -> None:
     file.write(b"".join(map(_line, lines)))
     file.flush()
-    os.fsync(file.fileno())
 
 
 def _read_rows(path: Path, text: bytes, head: dict[str, Any]) -> dict[Key, Row]:
@@ -294,8 +311,14 @@ def _require_same(path: Path, found: dict[str, Any], head: dict[str, Any]) -> No
             )
 
 
-def _lock(file: BinaryIO, path: Path) -> None:
-    """Keep a second run out of the file, where the system can."""
+def lock(file: BinaryIO, path: Path) -> None:
+    """Keep a second run out of a file, where the system can, until it is closed.
+
+    Raises
+    ------
+    ExperimentError
+        If another run has it; `path` is what that is at work on.
+    """
     with suppress(ImportError):
         import fcntl
 
@@ -330,7 +353,7 @@ class _Pace:
     """How far a run is, and how long the rest may take.
 
     A task is expected to take as long as others of the same method in its setting did, or in any
-    setting, or else what the task itself says.
+    setting, or as others of its kind, or else what the task itself says.
     """
 
     def __init__(self, tasks: Sequence[Task], todo: Sequence[Task]) -> None:
@@ -338,33 +361,36 @@ class _Pace:
         self._todo = todo
         self._done = 0
         self._spent: defaultdict[tuple[str, ...], _Sum] = defaultdict(_Sum)
-        self._left: defaultdict[tuple[str, str], _Sum] = defaultdict(_Sum)
+        self._left: defaultdict[tuple[tuple[str, ...], ...], _Sum] = defaultdict(_Sum)
         for task in todo:
-            self._left[self._group(task)].add(task.expected)
+            self._left[self._groups(task)].add(task.expected)
 
     def finish(self, task: Task, seconds: float) -> None:
-        setting, method = self._group(task)
-        self._spent[setting, method].add(seconds)
-        self._spent[method,].add(seconds)
-        self._left[setting, method].count -= 1
+        groups = self._groups(task)
+        for group in groups:
+            self._spent[group].add(seconds)
+        self._left[groups].count -= 1
         self._done += 1
 
     def news(self) -> News:
-        following = self._todo[self._done : self._done + 1]
-        label = ": ".join(self._group(following[0])) if following else ""
+        following = [task.keys[0] for task in self._todo[self._done : self._done + 1]]
+        label = "".join(f"{key.setting}: {key.method}" for key in following)
         done = self._total - len(self._todo) + self._done
         return News(done, self._total, sum(map(self._seconds_left, self._left)), label)
 
-    def _seconds_left(self, group: tuple[str, str]) -> float:
-        left = self._left[group]
-        for known in (group, group[1:]):
-            if known in self._spent:
-                return left.count * self._spent[known].total / self._spent[known].count
+    def _seconds_left(self, groups: tuple[tuple[str, ...], ...]) -> float:
+        left = self._left[groups]
+        for group in groups:
+            if group in self._spent:
+                return left.count * self._spent[group].total / self._spent[group].count
         return left.total
 
     @staticmethod
-    def _group(task: Task) -> tuple[str, str]:
-        return task.keys[0].setting, task.keys[0].method
+    def _groups(task: Task) -> tuple[tuple[str, ...], ...]:
+        """List what a task has in common with others, the closest first."""
+        key = task.keys[0]
+        kinds = (("kind", task.kind),) if task.kind else ()
+        return ("both", key.setting, key.method), ("method", key.method), *kinds
 
 
 @dataclass
@@ -396,7 +422,8 @@ def _write(
         "",
         f"{experiment.paper}.",
         "",
-        f"* {machine()}",
+        *(f"* {name}" for name in dict.fromkeys(row["machine"] for row in rows)),
+        f"* {pace()} when this table was made",
         f"* measured from {min(times)} to {max(times)} UTC by decost {__version__}"
         + (f": `{command}`" if command else ""),
         f"* {len(rows)} rows in `{rows_path(experiment, scale, folder).name}`; "

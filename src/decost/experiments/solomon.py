@@ -10,7 +10,14 @@ from pathlib import Path
 from decost.experiments.instances import file_name, solomon_files
 from decost.experiments.measure import solving_tasks
 from decost.experiments.runner import Config, Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, grouped, mean, performance
+from decost.experiments.tables import (
+    Table,
+    add_gaps,
+    grouped,
+    paper_columns,
+    percent_over,
+    performance,
+)
 from decost.formats import read
 from decost.instance import Instance
 
@@ -84,15 +91,14 @@ def summarise(config: SolomonConfig, rows: Sequence[Row]) -> Table:
     groups = grouped(gaps, "method", "files")
     table = []
     for words, files in product(config.methods, dict.fromkeys(row["files"] for row in gaps)):
-        some, learned = groups[words, files], groups.get(("decost", files))
-        more = 100 * (mean(some, "profit") / mean(learned, "profit") - 1) if learned else None
-        paper = PAPER.get(words, ("", "", "")) if files == "all" else ("", "", "")
-        names = ("paper's score", "paper's over DeCoST (%)", "paper's time (s)")
+        some = groups[words, files]
+        paper = PAPER.get(words) if files == "all" else None
+        names = ("score", "over DeCoST (%)", "time (s)")
         table.append(
             {"method": words, "files": files}
             | performance(some)
-            | {"over decost (%)": "" if more is None else f"{more:.2f}"}
-            | dict(zip(names, paper, strict=True))
+            | {"over decost (%)": percent_over(some, groups.get(("decost", files)))}
+            | paper_columns(names, paper)
         )
     return table
 

@@ -8,6 +8,8 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,30 +25,36 @@ AT_OPTIMUM = 1e-6
 
 
 def add_gaps(rows: Sequence[Mapping[str, Any]], prover: str) -> list[dict[str, Any]]:
-    """Give every row its gap in percent to what the prover proved of its instance.
+    """Give every row its gap in percent to the best plan that its instance can have.
 
-    Rows get `gap`, the `optimum` (a bound where the proof is missing) and whether that is
-    `optimum_proven`.
+    Rows get `gap`, the `optimum` and whether that is `optimum_proven`. It is what the prover
+    proved; where it did not, the least bound of any method takes its place.
 
     Raises
     ------
     ValueError
-        If a plan is better than a proven bound: one of the two must be wrong.
+        If a plan is better than a bound of any method: one of the two must be wrong.
     """
-    proofs = {(row["setting"], row["instance"]): row for row in rows if row["method"] == prover}
+    known: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for of, some in grouped(rows, "setting", "instance").items():
+        proof = next(row for row in some if row["method"] == prover)
+        bounds = [row for row in some if row["bound"] is not None]
+        if proof["status"] != "optimal":
+            proof = min(bounds, key=itemgetter("bound"))
+        best = max(some, key=itemgetter("profit"))
+        for row in bounds:
+            if best["profit"] > row["bound"] * (1 + TOLERANCE) + TOLERANCE:
+                raise ValueError(
+                    f"{of[0]}, instance {of[1]}: {best['method']} earns {best['profit']}, "
+                    f"more than the bound {row['bound']} of {row['method']}"
+                )
+        proven = any(row["status"] == "optimal" for row in some)
+        known[of] = {"optimum": proof["bound"], "optimum_proven": proven}
     gaps = []
     for row in rows:
-        proof = proofs[row["setting"], row["instance"]]
-        bound = proof["bound"]
-        if row["profit"] > bound * (1 + TOLERANCE) + TOLERANCE:
-            raise ValueError(
-                f"{row['setting']}, instance {row['instance']}: {row['method']} earns "
-                f"{row['profit']}, more than the bound {bound} of {prover}"
-            )
-        gap = 100 * max(0.0, 1 - row["profit"] / bound) if bound > 0 else 0.0
-        gaps.append(
-            {**row, "gap": gap, "optimum": bound, "optimum_proven": proof["status"] == "optimal"}
-        )
+        new = {**row, **known[row["setting"], row["instance"]]}
+        part = row["profit"] / new["optimum"] if new["optimum"] > 0 else 1.0
+        gaps.append(new | {"gap": 100 * max(0.0, 1 - part)})
     return gaps
 
 
@@ -80,6 +88,19 @@ def performance(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         "best after (ms)": digits(1e3 * float(np.mean(reached))) if reached else "",
         "batch": str(max(row["batch"] for row in rows)),
     }
+
+
+def percent_over(
+    rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]] | None
+) -> str:
+    """Say by how many percent the mean profit is above that of others, if there are any."""
+    return f"{100 * (mean(rows, 'profit') / mean(others, 'profit') - 1):.2f}" if others else ""
+
+
+def paper_columns(names: Sequence[str], cells: Sequence[str] | None) -> dict[str, str]:
+    """Give the columns of the paper's figures, empty where it has none."""
+    known = cells or ("",) * len(names)
+    return {f"paper's {name}": cell for name, cell in zip(names, known, strict=True)}
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -126,12 +147,23 @@ def markdown_table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> 
 
 
 def machine() -> str:
-    """Name the machine, its load, and how long it takes to add up ten million numbers."""
+    """Name the machine, its load, and how fast it is."""
+    return f"{machine_name()}; {pace()}"
+
+
+@cache
+def machine_name() -> str:
+    """Name the machine, with the number of cores that may be used."""
+    cores = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    share = f"{usable} of {cores}" if usable < cores else f"{cores}"
+    return f"{_processor()}, {share} cores, Python {platform.python_version()}"
+
+
+def pace() -> str:
+    """Tell the load of the machine, and how long it takes to add up ten million numbers."""
     seconds = timed(lambda: sum(range(10**7)))
-    return (
-        f"{_processor()}, {os.cpu_count()} cores, load {load():.1f}, "
-        f"Python {platform.python_version()}; sum(range(10**7)) takes {seconds:.2f} s"
-    )
+    return f"load {load():.1f}; sum(range(10**7)) took {seconds:.2f} s"
 
 
 def load() -> float:

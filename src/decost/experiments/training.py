@@ -11,9 +11,9 @@ from pydantic import Field
 
 from decost.experiments.instances import paper_set
 from decost.experiments.measure import row_of
-from decost.experiments.runner import Config, ExperimentError, Folders, Key, Row, Task
+from decost.experiments.runner import Config, ExperimentError, Folders, Key, Row, Task, lock
 from decost.learn.config import TrainConfig
-from decost.solver import BATCH, solve_many
+from decost.solver import solve_many
 
 if TYPE_CHECKING:
     from decost.learn.train import Run
@@ -86,7 +86,8 @@ def training_tasks(
         folder = folders.out / "runs" / "-".join((size, *words, f"seed{seed}"))
         keys = tuple(Key(setting, k, label, seed) for k in range(config.count))
         source = partial(paper_set, nodes, window, config.count)
-        tasks.append(Task(keys, partial(_train_and_measure, folder, settings, label, source)))
+        work = partial(_train_and_measure, folder, settings, label, source)
+        tasks.append(Task(keys, work, kind="training"))
     return tasks
 
 
@@ -96,18 +97,21 @@ def trained(folder: Path, **settings: Any) -> Run:
     Raises
     ------
     ExperimentError
-        If the folder holds a run with other settings.
+        If the folder holds a run with other settings, or another process is at it.
     """
     from decost.learn.train import resume_run, start_run, train
 
     config = TrainConfig(**settings)
-    begun = (folder / "checkpoint.safetensors").exists()
-    run = resume_run(folder) if begun else start_run(config, folder)
-    if run.config != config:
-        raise ExperimentError(
-            f"{folder}: holds a run with other settings; remove it, or give another --out"
-        )
-    train(run, lambda run: None)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("wb") as file:
+        lock(file, folder)
+        begun = (folder / "checkpoint.safetensors").exists()
+        run = resume_run(folder) if begun else start_run(config, folder)
+        if run.config != config:
+            raise ExperimentError(
+                f"{folder}: holds a run with other settings; remove it, or give another --out"
+            )
+        train(run, lambda run: None)
     return run
 
 
@@ -124,9 +128,8 @@ def _train_and_measure(
         _ = instance.arrays  # not a part of any method's time
     solve_many(instances[:2], "decost", threads=1, **options)
     results = solve_many(instances, "decost", threads=1, **options)
-    batch = min(BATCH, len(instances))
     epoch = {"epoch_cpu_seconds": run.cpu_seconds / run.epoch}
-    return [row_of(result, label, batch=batch) | epoch for result in results]
+    return [row_of(result, label) | epoch for result in results]
 
 
 def over_seeds(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:

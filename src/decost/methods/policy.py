@@ -110,8 +110,9 @@ def _plan(
         for row, instance in enumerate(instances if options.samples else ()):
             for found in _draw(instance, network, options, deadline):
                 best[row] = max(best[row], found, key=itemgetter(0))
+    together = {"batch": float(len(instances))}
     return [
-        Result(instance, _solution(instance, routes, stays, options), "feasible", None)
+        Result(instance, _solution(instance, routes, stays, options), "feasible", details=together)
         for instance, (_, routes, stays) in zip(instances, best, strict=True)
     ]
 
