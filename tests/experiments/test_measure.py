@@ -37,6 +37,12 @@ def plan(instance: Instance, stay: float) -> Result:
     return Result(instance, decost.make_solution(instance, routes, stays), "feasible")
 
 
+@pytest.fixture(autouse=True)
+def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no method be warm from another test."""
+    monkeypatch.setattr(measuring, "_WARM", set())
+
+
 @dataclass
 class Clock:
     """A clock that stands still until it is told to go on."""
@@ -90,9 +96,8 @@ class Fake:
 
 
 @pytest.fixture
-def fake(registry: None, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Fake:
+def fake(registry: None, clock: Clock) -> Fake:
     """Register the methods `fake` and, for many instances at once, `fakes`."""
-    monkeypatch.setattr(measuring, "_WARM", set())
     made = Fake(clock)
     decost.register(Method("fake", "For the tests.", made.function, FakeOptions))
     decost.register(Method("fakes", "For the tests.", made.function, FakeOptions, many=made.many))

@@ -137,19 +137,67 @@ def test_trained_networks_are_warmed_up(
     assert [row["epoch_cpu_seconds"] for row in rows] == [2.0] * 4
 
 
-def test_a_folder_is_trained_in_by_one_process(tmp_path: Path) -> None:
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note what would begin, go on, or be trained, and do nothing of it; a run has seed 0."""
+    done: list[str] = []
+
+    def start_run(config: TrainConfig, folder: Path) -> SimpleNamespace:
+        done.append("start")
+        return SimpleNamespace(config=config)
+
+    def resume_run(folder: Path) -> SimpleNamespace:
+        done.append("resume")
+        return SimpleNamespace(config=TrainConfig(**TINY))
+
+    def train(run: SimpleNamespace, report: object) -> None:
+        done.append("train")
+
+    for function in (start_run, resume_run, train):
+        monkeypatch.setattr(f"decost.learn.train.{function.__name__}", function)
+    return done
+
+
+def test_a_folder_is_trained_in_by_one_process(begun: list[str], tmp_path: Path) -> None:
     """While another holds the lock, nothing is trained or written; after that it is."""
     fcntl = pytest.importorskip("fcntl")
-    settings = TINY | {"epochs": 1}
     with (tmp_path / "lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(ExperimentError, match="another run is at work on it") as caught:
-            trained(tmp_path, **settings)
+            trained(tmp_path, **TINY)
         assert str(tmp_path) in str(caught.value)
         assert [path.name for path in tmp_path.iterdir()] == ["lock"]
-    assert trained(tmp_path, **settings).epoch == 1
+        assert begun == []
+    trained(tmp_path, **TINY)
+    assert begun == ["start", "train"]
+
+
+def test_a_folder_is_locked_until_it_is_trained(
+    begun: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A second training in the midst of the first one is refused, in another folder it is not."""
+    pytest.importorskip("fcntl")
+
+    def train(run: SimpleNamespace, report: object) -> None:
+        begun.append("train")
+        if len(begun) == 2:
+            with pytest.raises(ExperimentError, match="another run is at work on it"):
+                trained(tmp_path / "one", **TINY)
+            trained(tmp_path / "other", **TINY)
+
+    monkeypatch.setattr("decost.learn.train.train", train)
+    trained(tmp_path / "one", **TINY)
+    assert begun == ["start", "train"] * 2
+
+
+def test_a_training_goes_on_with_its_settings_alone(begun: list[str], tmp_path: Path) -> None:
+    """What is in a folder is gone on with, but not trained further with other settings."""
+    (tmp_path / "checkpoint.safetensors").touch()
+    trained(tmp_path, **TINY)
+    assert begun == ["resume", "train"]
     with pytest.raises(ExperimentError, match="holds a run with other settings"):
-        trained(tmp_path, **(settings | {"seed": 1}))
+        trained(tmp_path, **(TINY | {"seed": 1}))
+    assert begun == ["resume", "train", "resume"]
 
 
 def made(
