@@ -121,6 +121,7 @@ def test_a_killed_run_ends_in_the_same_table(tmp_path: Path) -> None:
         (("all", "--methods", "greedy"), "--methods greedy: choose methods for one experiment"),
         (("solomon",), "data: none are given; solomon needs Solomon's files"),
         (("solomon", "--data", "no/folder"), "data no/folder: is no folder; solomon needs"),
+        (("all", "--data", "no/folder"), "data no/folder: is no folder; solomon needs"),
         (("main", "--fast"), "No such option: --fast"),
     ],
 )
