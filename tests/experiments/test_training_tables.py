@@ -16,7 +16,7 @@ from decost.experiments import ablation, gaps, ptar, sensitivity, training
 from decost.experiments.main import MainConfig
 from decost.experiments.runner import Experiment, ExperimentError, Folders, Row
 from decost.experiments.tables import add_gaps, paper_columns, percent_over
-from decost.experiments.training import over_seeds, trained
+from decost.experiments.training import TrainingConfig, over_seeds, trained
 from decost.learn.config import TrainConfig
 from small_runs import TINY
 
@@ -29,12 +29,16 @@ SWITCHES = {
 """Spatial encoding, stage two and pTAR loss of each variant."""
 
 
+TRAINING: dict[str, Any] = {"epochs": 1, "episodes": 1, "count": 2}
+"""What configurations have that train."""
+
+
 class Trained(Exception):  # noqa: N818
     """A training would begin now."""
 
 
 def trainings(
-    experiment: Experiment[Any], monkeypatch: pytest.MonkeyPatch
+    experiment: Experiment[Any], config: TrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> dict[tuple[str, str, int], tuple[Path, TrainConfig]]:
     """Give folder and settings of what is trained, by setting, label and seed."""
     begun: list[tuple[Path, TrainConfig]] = []
@@ -45,7 +49,6 @@ def trainings(
 
     monkeypatch.setattr(training, "trained", begin)
     found = {}
-    config = experiment.config("full")
     for task in experiment.tasks(config, Folders(Path("out"))):
         if task.kind == "training":
             with pytest.raises(Trained):
@@ -64,7 +67,8 @@ def test_each_variant_is_trained_with_its_switches(monkeypatch: pytest.MonkeyPat
 
     So say the settings of its training; its folder names those that are switched off.
     """
-    found = trainings(ablation.EXPERIMENT, monkeypatch)
+    asked = ablation.AblationConfig(nodes=50, seeds=3, **TRAINING)
+    found = trainings(ablation.EXPERIMENT, asked, monkeypatch)
     assert list(ablation.VARIANTS) == list(SWITCHES)
     assert list(found) == [
         (f"n=50, TW={window}", label, seed)
@@ -84,7 +88,8 @@ def test_each_variant_is_trained_with_its_switches(monkeypatch: pytest.MonkeyPat
 
 def test_ptar_is_switched_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without and with the loss all other settings are the same."""
-    found = trainings(ptar.EXPERIMENT, monkeypatch)
+    asked = ptar.PtarConfig(nodes=(50, 100), seeds=3, **TRAINING)
+    found = trainings(ptar.EXPERIMENT, asked, monkeypatch)
     assert len(found) == 2 * 2 * 3
     for (setting, label, seed), (_, config) in found.items():
         assert config.ptar == (label == "with pTAR")
@@ -95,8 +100,9 @@ def test_ptar_is_switched_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pairs_of_weights_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     """A label says which weights of REINFORCE and of the pTAR loss its training has."""
-    found = trainings(sensitivity.EXPERIMENT, monkeypatch)
-    assert len(found) == 25
+    asked = sensitivity.SensitivityConfig(nodes=20, betas=(100, 1000, 5000), seeds=1, **TRAINING)
+    found = trainings(sensitivity.EXPERIMENT, asked, monkeypatch)
+    assert len(found) == 9
     for (_, label, _), (_, config) in found.items():
         assert label == f"beta1={config.beta1:g} beta2={config.beta2:g}"
 
@@ -221,9 +227,6 @@ def made(
 def proof(instance: int, setting: str = "n=20, TW=100") -> Row:
     """Prove that an instance can earn 10."""
     return made("exact", instance, 10.0, setting, bound=10.0, status="optimal")
-
-
-TRAINING: dict[str, Any] = {"epochs": 1, "episodes": 1, "count": 2}
 
 
 def test_means_of_seeds() -> None:

@@ -40,9 +40,9 @@ FULL = PtarConfig(
     nodes=(50, 100),
     epochs=12,
     episodes=2560,
-    seeds=3,
+    seeds=2,
     count=1000,
-    reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 3 seeds",
+    reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 2 seeds",
 )
 
 WITHOUT, WITH = "without pTAR", "with pTAR"
