@@ -439,8 +439,8 @@ def test_experiments_share_trainings() -> None:
         for name, some in tasks.items()
     }
     assert len(folders["ablation"]) == 24
-    assert len(folders["ptar"]) == 12
-    assert len(folders["ablation"] & folders["ptar"]) == 6
+    assert len(folders["ptar"]) == 4 * ptar.FULL.seeds
+    assert len(folders["ablation"] & folders["ptar"]) == 2 * ptar.FULL.seeds
 
 
 def test_ptar_efficiency_is_the_papers() -> None:

@@ -116,6 +116,31 @@ def test_the_first_plan_does_not_count(fake: Fake) -> None:
     assert fake.limits[4:] == [0.05, None, 0.05, None]
 
 
+@pytest.mark.parametrize(
+    ("words", "times", "seconds", "plans"),
+    [
+        ("brief", [0.002, 0.5, 0.003], 0.003, 3),
+        ("brief", [0.009, 0.001, 0.001], 0.001, 3),
+        ("brief", [0.01, 0.001, 0.001], 0.01, 1),
+        ("brief time_limit=5", [0.002, 0.5, 0.003], 0.002, 1),
+    ],
+    ids=["disturbed", "first", "long", "limited"],
+)
+def test_a_brief_time_is_the_median_of_three(
+    registry: None, clock: Clock, words: str, times: list[float], seconds: float, plans: int
+) -> None:
+    """From a hundredth of a second on, and for a method with a limit, one plan is made."""
+    left = [7.0, *times]  # the first is that of the warm-up
+
+    def function(instance: Instance, options: Options) -> Result:
+        clock.now += left.pop(0)
+        return plan(instance, 1.0)
+
+    decost.register(Method("brief", "For the tests.", function))
+    assert measure(words, one_stop()).row["seconds"] == pytest.approx(seconds)
+    assert len(left) == 3 - plans
+
+
 def test_a_batch_is_planned_at_once_after_a_plan_that_does_not_count(fake: Fake) -> None:
     """Four instances are one batch, by one thread, and each has a quarter of its 8 s."""
     rows = measure_batch("fakes", [one_stop() for _ in range(4)])

@@ -88,9 +88,10 @@ def list_tasks(config: IlsTimeConfig, folders: Folders) -> list[Task]:
         for words in dict.fromkeys((config.prover, *config.beside)):
             tasks += solving_tasks(setting, source, range(config.count), words)
         for words in config.methods:
+            asked = read_words(words)
             for k in range(config.count):
                 keys = tuple(
-                    Key(setting, k, with_limit(words, limit), read_words(words).seed)
+                    Key(setting, k, with_limit(words, limit), asked.seed, asked.files)
                     for limit in config.limits
                 )
                 run = partial(_look, words, source, k, config.limits)

@@ -58,7 +58,7 @@ def list_tasks(config: StayRatioConfig, folders: Folders) -> list[Task]:
             asked = read_words(words)
             for percent in config.percents:
                 for k in range(config.count):
-                    key = Key(setting, k, _label(words, percent), asked.seed)
+                    key = Key(setting, k, _label(words, percent), asked.seed, asked.files)
                     run = partial(_both_stages, words, source, k, percent / 100)
                     tasks.append(Task((key,), run))
     return tasks

@@ -39,6 +39,7 @@ def add_gaps(rows: Sequence[Mapping[str, Any]], prover: str) -> list[dict[str, A
     for of, some in grouped(rows, "setting", "instance").items():
         proof = next(row for row in some if row["method"] == prover)
         bounds = [row for row in some if row["bound"] is not None]
+        proven = any(row["status"] == "optimal" for row in bounds)
         if proof["status"] != "optimal":
             proof = min(bounds, key=itemgetter("bound"))
         best = max(some, key=itemgetter("profit"))
@@ -48,7 +49,6 @@ def add_gaps(rows: Sequence[Mapping[str, Any]], prover: str) -> list[dict[str, A
                     f"{of[0]}, instance {of[1]}: {best['method']} earns {best['profit']}, "
                     f"more than the bound {row['bound']} of {row['method']}"
                 )
-        proven = any(row["status"] == "optimal" for row in some)
         known[of] = {"optimum": proof["bound"], "optimum_proven": proven}
     gaps = []
     for row in rows:
