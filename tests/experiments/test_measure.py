@@ -121,7 +121,7 @@ def test_the_first_plan_does_not_count(fake: Fake) -> None:
     [
         ("brief", [0.002, 0.5, 0.003], 0.003, 3),
         ("brief", [0.009, 0.001, 0.001], 0.001, 3),
-        ("brief", [0.01, 0.001, 0.001], 0.01, 1),
+        ("brief", [0.02, 0.001, 0.001], 0.02, 1),
         ("brief time_limit=5", [0.002, 0.5, 0.003], 0.002, 1),
     ],
     ids=["disturbed", "first", "long", "limited"],
