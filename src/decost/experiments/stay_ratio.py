@@ -39,8 +39,8 @@ QUICK = StayRatioConfig(
 
 FULL = StayRatioConfig(
     methods=("exact time_limit=10",),
-    count=250,
-    reduced="250 instances of each setting",
+    count=1000,
+    reduced="1,000 instances of each setting",
 )
 
 PAPER = {70: "3.87"}
