@@ -662,6 +662,8 @@ def test_pictures_that_are_none(call: Call, trip: Path, many: Path, tmp_path: Pa
         (["--vehicles", "0"], "vehicles = 0: must be from 1 to 1000"),
         (["--profit", "x"], "profit = 'x': must be fixed or variable"),
         (["--truncate", "10"], "truncate = '10': must be from 0 to 9, none or auto"),
+        (["--profit", "variable"], "profit and truncate are for Solomon's and KU Leuven's files"),
+        (["--truncate", "2"], "profit and truncate are for Solomon's and KU Leuven's files"),
         (["--nonsense"], "--nonsense: not an option with a value; greedy takes --seed, "),
         (["--nonsense", "1"], "option nonsense = '1': unknown, greedy takes: seed, "),
         (["-x"], "-x: unexpected"),

@@ -178,6 +178,12 @@ def read_any(
             if is_set:
                 data += file.read(MAX_SET_BYTES - MAX_BYTES)
         _limit(path, data, MAX_SET_BYTES if is_set else MAX_BYTES)
+        plain = profit == "fixed" and truncate == "auto"
+        if not plain and (is_set or data.lstrip().startswith(b"{")):
+            raise FormatError(
+                f"{path}: profit and truncate are for Solomon's and KU Leuven's files, and this "
+                "one says both itself"
+            )
         if is_npz:
             instances = _read_npz(path, data)
         elif is_lines:
