@@ -26,11 +26,20 @@ PAPER = {
 }
 
 
-def _config(config: MainConfig) -> MainConfig:
+REDUCED = {
+    "quick": (
+        "20 instances of each set (n=500: 10), of which ils has 2, for 1 s each instead of 10 s"
+    ),
+    "full": "1,000 instances of each set (n=500: 100), of which ils has 20",
+}
+
+
+def _config(scale: str) -> MainConfig:
     """Take the methods that are worth a box; instances are those of `main`."""
+    config = main.EXPERIMENT.scales[scale]
     left_out = ("milp", "exact", "auto")
     kept = tuple(words for words in config.methods if words.split()[0] not in left_out)
-    return config.model_copy(update={"methods": kept})
+    return config.model_copy(update={"methods": kept, "reduced": REDUCED[scale]})
 
 
 def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
@@ -85,7 +94,7 @@ EXPERIMENT = Experiment(
     name="gaps",
     title="How the gaps are distributed",
     paper="The paper's Figure 3 and appendix B.2",
-    scales={scale: _config(config) for scale, config in main.EXPERIMENT.scales.items()},
+    scales={scale: _config(scale) for scale in main.EXPERIMENT.scales},
     tasks=list_tasks,
     summarise=summarise,
     draw=draw,
