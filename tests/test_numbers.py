@@ -16,9 +16,6 @@ from page_numbers import Number, Table, measurements, sections, unfounded, write
 
 ROOT = Path(__file__).resolve().parents[1]
 
-NOT_YET = ("README.md", "docs/results.md", "docs/learning.md")
-"""Pages that have no tables behind them yet, and are not checked."""
-
 EXPLAINING = tuple(
     f"docs/{name}.md" for name in ("bench", "formats", "methods", "problem", "time-profit")
 )
@@ -31,7 +28,6 @@ MEASURED = tuple(page for page in PAGES if page not in EXPLAINING)
 EXCUSED: dict[str, dict[str, str]] = {
     "README.md": {
         "1.5 GB in the folder": "the size of PyTorch and the others that pip installs",
-        "10 s unless told": "the default of an option",
     },
     "docs/bench.md": {
         "fixed at 0%, 10%, ..., 100% of the longest": "what the experiment sets",
@@ -83,16 +79,9 @@ def complaint(page: str, numbers: Sequence[Number]) -> str:
     return f"in no CSV that its section links, and no argument of its command:\n{found}"
 
 
-def skip_if_not_yet(*pages: str) -> None:
-    """Leave pages out that have no tables behind them yet."""
-    if left := [page for page in pages if page in NOT_YET]:
-        pytest.skip(f"{', '.join(left)}: not yet written from tables")
-
-
 @pytest.mark.parametrize("page", MEASURED)
 def test_every_number_is_in_a_table(page: str) -> None:
     """What a page states is what a linked CSV holds, to the last digit stated."""
-    skip_if_not_yet(page)
     found = unfounded(text_of(page), tables_of(page), EXCUSED.get(page, ()))
     assert not found, complaint(page, found)
 
@@ -111,7 +100,6 @@ def test_explanations_measure_nothing(page: str) -> None:
 @pytest.mark.parametrize("page", EXCUSED)
 def test_every_excuse_is_needed(page: str) -> None:
     """An excerpt that is not in the page any more, or needs no excuse, goes."""
-    skip_if_not_yet(page)
     text, tables = text_of(page), tables_of(page)
     for excerpt in EXCUSED[page]:
         others = [other for other in EXCUSED[page] if other != excerpt]
@@ -125,7 +113,6 @@ def test_every_excuse_is_needed(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_linked_tables_are_written_by_a_command_beside_them(page: str) -> None:
     """They exist, and the section names the command whose table that is."""
-    skip_if_not_yet(page)
     for section in sections(text_of(page)):
         for link in section.links:
             table = path_of(page, link)
@@ -138,7 +125,6 @@ def test_linked_tables_are_written_by_a_command_beside_them(page: str) -> None:
 
 def test_every_table_is_linked() -> None:
     """No CSV is left behind that no page speaks of."""
-    skip_if_not_yet(*PAGES)
     linked = {path_of(page, link) for page in PAGES for link in links_of(page)}
     there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/results/**/*.csv")}
     assert there - linked == set()
@@ -147,7 +133,6 @@ def test_every_table_is_linked() -> None:
 @pytest.mark.parametrize("page", MEASURED)
 def test_a_changed_digit_is_caught(page: str) -> None:
     """Every number of a page is put off in its last digit, and every one is reported."""
-    skip_if_not_yet(page)
     text, tables = text_of(page), tables_of(page)
     changed, wrong = text, []
     for section in reversed(sections(text)):
