@@ -1,10 +1,10 @@
 """Put gaps from a table of `decost bench main` on the card of weights (see `decost models`).
 
-    python -m benchmarks.cards WEIGHTS TABLE [--about LINE] [gaps=METHOD ...]
+    python -m benchmarks.cards WEIGHTS TABLE [--about LINE] NAME=METHOD ...
 
 WEIGHTS is a file or the name of weights that come with the package, TABLE such as
-docs/results/main-full.csv. METHOD is a line of the table with spaces as they are there, and "gaps"
-what its gaps are called on the card: "gaps=gfacs" "gaps_with_greedy_stays=gfacs stays=greedy".
+docs/results/main-full.csv. METHOD is a method as the table writes it, and NAME what its gaps are
+called on the card: "gaps=gfacs" "gaps_with_greedy_stays=gfacs stays=greedy".
 """
 
 from __future__ import annotations

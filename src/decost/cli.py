@@ -371,7 +371,7 @@ def _bench(
         raise _InputError(f"--data {data}: {name} needs no data")
     folders = Folders(out, data)
     if name == "all" and data is None:
-        for one in filter(lambda one: one.data, chosen):
+        for one in (one for one in chosen if one.data):
             typer.echo(f"skipped {one.name}: it needs {one.data}, --data FOLDER", err=True)
         chosen = [one for one in chosen if not one.data]
     for one in chosen:  # what is wrong with the last one should not come out after hours

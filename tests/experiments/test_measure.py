@@ -297,7 +297,7 @@ def test_other_weights_are_measured_anew(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of another content at the same path gives other rows; those of the first are kept."""
-    monkeypatch.setattr(runner, "pace", lambda: "at once")
+    monkeypatch.setattr(runner, "speed", lambda: "at once")
     file = tmp_path / "weights"
     words = f"fake weights={file}"
     asked = experiment(

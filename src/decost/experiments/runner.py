@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeAlias,
 from pydantic import BaseModel, ConfigDict
 
 from decost import __version__
-from decost.experiments.tables import Table, csv_text, machine_name, markdown, pace
+from decost.experiments.tables import Table, csv_text, machine_name, markdown, speed
 from decost.files import write_text
 
 if TYPE_CHECKING:
@@ -209,9 +209,9 @@ def run_experiment(
     folders.out.mkdir(parents=True, exist_ok=True)
     path = rows_path(experiment, scale, folders.out)
     with _open_rows(path, _head(experiment, config)) as (rows, save), _worker() as do:
-        todo = [task for task in tasks if not all(key in rows for key in task.keys)]
-        pace = _Pace(tasks, todo)
-        for task in todo:
+        rest = [task for task in tasks if not all(key in rows for key in task.keys)]
+        pace = _Pace(tasks, rest)
+        for task in rest:
             report(pace.news())
             begin = time.perf_counter()
             save(task.keys, do(task))
@@ -356,13 +356,13 @@ class _Pace:
     setting, or as others of its kind, or else what the task itself says.
     """
 
-    def __init__(self, tasks: Sequence[Task], todo: Sequence[Task]) -> None:
+    def __init__(self, tasks: Sequence[Task], rest: Sequence[Task]) -> None:
         self._total = len(tasks)
-        self._todo = todo
+        self._rest = rest
         self._done = 0
         self._spent: defaultdict[tuple[str, ...], _Sum] = defaultdict(_Sum)
         self._left: defaultdict[tuple[tuple[str, ...], ...], _Sum] = defaultdict(_Sum)
-        for task in todo:
+        for task in rest:
             self._left[self._groups(task)].add(task.expected)
 
     def finish(self, task: Task, seconds: float) -> None:
@@ -373,9 +373,9 @@ class _Pace:
         self._done += 1
 
     def news(self) -> News:
-        following = [task.keys[0] for task in self._todo[self._done : self._done + 1]]
+        following = [task.keys[0] for task in self._rest[self._done : self._done + 1]]
         label = "".join(f"{key.setting}: {key.method}" for key in following)
-        done = self._total - len(self._todo) + self._done
+        done = self._total - len(self._rest) + self._done
         return News(done, self._total, sum(map(self._seconds_left, self._left)), label)
 
     def _seconds_left(self, groups: tuple[tuple[str, ...], ...]) -> float:
@@ -423,7 +423,7 @@ def _write(
         f"{experiment.paper}.",
         "",
         *(f"* {name}" for name in dict.fromkeys(row["machine"] for row in rows)),
-        f"* {pace()} when this table was made",
+        f"* {speed()} when this table was made",
         f"* measured from {min(times)} to {max(times)} UTC by decost {__version__}"
         + (f": `{command}`" if command else ""),
         f"* {len(rows)} rows in `{rows_path(experiment, scale, folder).name}`; "

@@ -148,7 +148,7 @@ def markdown_table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> 
 
 def machine() -> str:
     """Name the machine, its load, and how fast it is."""
-    return f"{machine_name()}; {pace()}"
+    return f"{machine_name()}; {speed()}"
 
 
 @cache
@@ -160,7 +160,7 @@ def machine_name() -> str:
     return f"{_processor()}, {share} cores, Python {platform.python_version()}"
 
 
-def pace() -> str:
+def speed() -> str:
     """Tell the load of the machine, and how long it takes to add up ten million numbers."""
     seconds = timed(lambda: sum(range(10**7)))
     return f"load {load():.1f}; sum(range(10**7)) took {seconds:.2f} s"
