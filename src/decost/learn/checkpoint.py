@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
@@ -63,6 +63,14 @@ class _CardHead(_Head):
 
 class _WeightsHead(_CardHead):
     network: NetworkConfig
+
+    @field_validator("network", mode="before")
+    @classmethod
+    def _first_shape(cls, given: Any) -> Any:
+        """Read files of version 0.1, in which the paper's network had the extended features."""
+        if isinstance(given, dict) and given.get("network") == "paper":
+            return {"features": "extended"} | given
+        return given
 
 
 class _HeatmapHead(_CardHead):

@@ -32,6 +32,22 @@ class NetworkConfig(Settings):
     spatial_encoding: bool = Field(
         default=True, description="edge bias of the attention, from travel times"
     )
+    features: Literal["paper", "extended"] = Field(
+        default="paper",
+        description="of a paper network: the paper's five a node, or three more, an own"
+        " embedding of the depot and a matrix in the compatibility",
+    )
+    scaled: bool = Field(
+        default=False, description="inputs of order one: windows and time x10, coordinates x3"
+    )
+    stay_decoder: Literal["sigmoid", "softmax", "fixed"] = Field(
+        default="sigmoid",
+        description="share of the longest stay that is reserved: the paper's, its published"
+        " code's, or always --stay-share",
+    )
+    stay_share: float = Field(
+        default=0.0, ge=0, le=1, description="the share, if it is fixed"
+    )
     context: int = Field(
         default=12, ge=1, le=100_000, description="most stops that a prefix network looks at"
     )
@@ -118,9 +134,26 @@ class TrainConfig(RunConfig, NetworkConfig):
         default=1.0, gt=0, le=1, description="part of it that a cosine ends with"
     )
     weight_decay: float = Field(default=1e-6, ge=0, le=1, description="of Adam")
+    gradient_clip: float = Field(
+        default=0.0, ge=0, le=10**9, description="longest gradient that is followed; 0: any"
+    )
+    entropy: float = Field(
+        default=0.0, ge=0, le=10**6, description="weight of the entropy of the choices"
+    )
     beta1: float = Field(default=1000.0, ge=0, le=10**9, description="weight of REINFORCE")
     beta2: float = Field(default=1000.0, ge=0, le=10**9, description="weight of the pTAR loss")
     ptar: bool = Field(default=True, description="the pTAR loss")
+    ptar_ratio: Literal["stops", "sums"] = Field(
+        default="stops",
+        description="pTAR as in equation 4, a sum of ratios, or as in the published code, a"
+        " ratio of sums",
+    )
+    through_time: bool = Field(
+        default=False, description="REINFORCE reaches the stays through the time, too"
+    )
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        default="auto", description="of the encoder in training; auto: bf16 where it is fast"
+    )
     stay_optimisation: bool = Field(
         default=True, description="optimal stays, which leaves the predicted ones to be rewarded"
     )
@@ -142,7 +175,9 @@ class TrainConfig(RunConfig, NetworkConfig):
         """Take what suits the exact teacher and the network, unless told otherwise."""
         if isinstance(given, dict) and given.get("teacher") == "exact":
             given = TEACHER_RECIPE | given
-        if isinstance(given, dict) and given.get("network") == "prefix":
+        if isinstance(given, dict) and (
+            given.get("network") == "prefix" or given.get("stay_decoder") == "fixed"
+        ):
             given = {"ptar": False} | given
         return given
 
@@ -156,6 +191,9 @@ class TrainConfig(RunConfig, NetworkConfig):
         if self.teacher == "exact" and (self.ptar or not self.stay_optimisation):
             what = "ptar" if self.ptar else "no-stay-optimisation"
             raise ValueError(f"{what}: the exact teacher looks at routes alone")
+        if self.stay_decoder == "fixed" and (self.ptar or not self.stay_optimisation):
+            what = "ptar" if self.ptar else "no-stay-optimisation"
+            raise ValueError(f"{what}: no stays are predicted if their share is fixed")
         if self.teacher == "none" and self.samples < 2:
             raise ValueError(f"samples = {self.samples}: REINFORCE compares at least two routes")
         return self
@@ -247,5 +285,6 @@ TEACHER_RECIPE = {
     "learning_rate": 1e-3,
     "final_learning_rate": 0.02,
     "weight_decay": 1e-2,
+    "gradient_clip": 1.0,
     "ptar": False,
 }

@@ -22,6 +22,10 @@ NODE_FEATURES = 8
 """Numbers that describe a node: x, y, open, close, rate, longest stay, reward, shortest stay."""
 
 
+PAPER_FEATURES = 5
+"""The first of these, which are the paper's (appendix D)."""
+
+
 @dataclass(frozen=True)
 class Problems:
     """A batch of problems reduced to the depot and the useful stops, with their units.

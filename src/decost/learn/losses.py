@@ -15,8 +15,10 @@ def reinforce_loss(profit: Tensor, log_probability: Tensor) -> Tensor:
     return -(advantage.detach() * log_probability).mean()
 
 
-def time_allocation_ratio(profit: Tensor, ways: Tensor) -> Tensor:
+def time_allocation_ratio(profit: Tensor, ways: Tensor, *, sums: bool = False) -> Tensor:
     """Profit-weighted time allocation ratio of routes: pTAR, equation 4.
+
+    With `sums` it is the ratio of both sums, as in the published code, and not a sum of ratios.
 
     Parameters
     ----------
@@ -31,6 +33,9 @@ def time_allocation_ratio(profit: Tensor, ways: Tensor) -> Tensor:
     Tensor
         One ratio a route, (batch, samples).
     """
+    if sums:
+        total = ways.sum(2)  # (batch, samples)
+        return (profit.sum(2) / total.where(total > 0.0, 1.0)).where(total > 0.0, 0.0)
     counts = ways > 0.0  # (batch, samples, step)
     ratio = profit / ways.where(counts, 1.0)  # (batch, samples, step)
     return ratio.where(counts, 0.0).sum(2)  # (batch, samples)

@@ -17,9 +17,13 @@ from torch.nn.functional import scaled_dot_product_attention, silu
 
 from decost.kernels.views import PAIR_FEATURES, TOKEN_FEATURES
 from decost.learn.config import NetworkConfig
-from decost.learn.features import NODE_FEATURES, Problems
+from decost.learn.features import NODE_FEATURES, PAPER_FEATURES, Problems
 from decost.learn.rollout import FORBIDDEN, State
 from decost.learn.view import View, observe
+
+
+SCALE_PLACE, SCALE_TIME = 3.0, 10.0
+"""What makes coordinates, and parts of the budget, numbers of order one."""
 
 
 def make_network(config: NetworkConfig) -> PaperNetwork | PrefixNetwork:
@@ -101,20 +105,22 @@ class PaperDecoder(nn.Module):
 
     Attention scores and compatibilities are linear in what the state selects, so both are worked
     out once for all nodes; a step only looks them up. It is the same function as with a query
-    and a context vector for every state, at a fraction of the work.
+    and a context vector for every state, up to rounding, at a fraction of the work.
     """
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         width = config.width
         self.heads = config.heads
+        self.compare: nn.Linear | None = None
         self.query = nn.Linear(width, width, bias=False)
         self.time_query = nn.Parameter(torch.empty(width))
         nn.init.normal_(self.time_query, std=1.0 / math.sqrt(width))
         self.key = nn.Linear(width, width, bias=False)
         self.value = nn.Linear(width, width, bias=False)
         self.combine = nn.Linear(width, width)
-        self.compare = nn.Linear(width, width, bias=False)
+        if config.features == "extended":
+            self.compare = nn.Linear(width, width, bias=False)
 
     def begin(self, nodes: Tensor) -> Lookup:
         """Work out the tables of an encoding (batch, node, width)."""
@@ -128,7 +134,8 @@ class PaperDecoder(nn.Module):
         score = scale * heads(self.query(nodes)) @ key.transpose(2, 3)  # (b, head, from, to)
         time_query = self.time_query.view(self.heads, -1, 1)  # (head, width / heads, 1)
         time_score = scale * (key @ time_query)[..., 0]  # (batch, head, node)
-        compare = self.compare(nodes) / math.sqrt(width)  # (batch, node, width)
+        compare = nodes if self.compare is None else self.compare(nodes)  # (batch, node, width)
+        compare = compare / math.sqrt(width)
         asked = compare @ self.combine.weight  # (batch, node, width): of the heads' answers
         answer = value @ heads(asked).transpose(2, 3)  # (batch, head, node, node)
         bias = (compare @ self.combine.bias)[:, None, None]  # (batch, 1, 1, node)
@@ -158,8 +165,8 @@ class PaperMemory:
     """
 
     routing: Lookup
-    staying: Lookup
-    budget: Tensor
+    staying: Lookup | None
+    clock: Tensor
     positions: int
 
 
@@ -172,18 +179,28 @@ class PaperNetwork(nn.Module):
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
-        self.embed = nn.Linear(NODE_FEATURES, config.width)
-        self.embed_depot = nn.Linear(NODE_FEATURES, config.width)
+        self.features = NODE_FEATURES if config.features == "extended" else PAPER_FEATURES
+        self.embed = nn.Linear(self.features, config.width)
+        self.embed_depot: nn.Linear | None = None
+        if config.features == "extended":
+            self.embed_depot = nn.Linear(self.features, config.width)
         self.layers = nn.ModuleList(PaperLayer(config) for _ in range(config.layers))
         self.routing = PaperDecoder(config)
-        self.staying = PaperDecoder(config)
+        self.staying: PaperDecoder | None = None
+        if config.stay_decoder != "fixed":
+            self.staying = PaperDecoder(config)
 
-    def begin(self, problems: Problems) -> PaperMemory:
-        """Encode the nodes."""
-        features = problems.node_features()  # (batch, node, NODE_FEATURES)
+    def encode(self, problems: Problems) -> Tensor:
+        """Encode the nodes, (batch * positions, node, width)."""
+        features = problems.node_features()[..., : self.features]  # (batch, node, feature)
+        if self.config.scaled:
+            factor = features.new_ones(self.features)  # (feature,)
+            factor[:2], factor[2:4] = SCALE_PLACE, SCALE_TIME
+            features = features * factor
         nodes = self.embed(features)  # (batch, node, width)
-        depot = self.embed_depot(features[:, :1])  # (batch, 1, width)
-        nodes = torch.cat((depot, nodes[:, 1:]), 1)
+        if self.embed_depot is not None:
+            depot = self.embed_depot(features[:, :1])  # (batch, 1, width)
+            nodes = torch.cat((depot, nodes[:, 1:]), 1)
         real = problems.batch.real[..., None].float()  # (batch, node, 1)
         edges = (problems.batch.travel / problems.time_unit[:, None, None]).float()
         positions = len(features) // max(1, len(problems))
@@ -192,21 +209,40 @@ class PaperNetwork(nn.Module):
             edges = edges.repeat_interleave(positions, 0)
         for layer in self.layers:
             nodes = layer(nodes, edges, real)
-        budget = problems.some_budget[:, None]  # (batch, 1)
-        routing, staying = self.routing.begin(nodes), self.staying.begin(nodes)
-        return PaperMemory(routing, staying, budget, positions)
+        return nodes
+
+    def look_up(self, nodes: Tensor) -> tuple[Lookup, Lookup | None]:
+        """Work out the tables of both decoders."""
+        return self.routing.begin(nodes), self.staying and self.staying.begin(nodes)
+
+    def clock(self, problems: Problems) -> Tensor:
+        """Tell how much time makes the decoders' input 1, (batch,)."""
+        return problems.some_budget / (SCALE_TIME if self.config.scaled else 1.0)
+
+    def begin(self, problems: Problems) -> PaperMemory:
+        """Encode the nodes and work out what the decoders look up."""
+        nodes = self.encode(problems)
+        positions = len(nodes) // max(1, len(problems))
+        return PaperMemory(*self.look_up(nodes), self.clock(problems)[:, None], positions)
 
     def step(self, memory: PaperMemory, state: State) -> tuple[Tensor, Tensor]:
         """Give clipped logits of the next node, and logits of the share of its stay."""
-        time = (state.time / memory.budget).float()  # (batch, samples)
+        time = (state.time / memory.clock).float()  # (batch, samples)
         shape = state.live.shape
         rows = shape[0] * memory.positions  # the samples of one position are a row of their own
         place, time = state.place.reshape(rows, -1), time.view(rows, -1)
         live = state.live.view(rows, -1, 1, shape[2])
         mask = torch.zeros_like(live, dtype=time.dtype).masked_fill_(~live, FORBIDDEN)
         logits = self.routing.step(memory.routing, place, time, mask).view(shape)
+        logits = self.config.clip * logits.tanh()
+        if memory.staying is None or self.staying is None:
+            share = logits.new_tensor(self.config.stay_share)
+            return logits, share.logit().expand(shape)
         stays = self.staying.step(memory.staying, place, time, mask).view(shape)
-        return self.config.clip * logits.tanh(), stays
+        if self.config.stay_decoder == "softmax":
+            stays = (self.config.clip * stays.tanh()).masked_fill(~state.live, FORBIDDEN)
+            stays = stays.softmax(2).logit(eps=1e-7)
+        return logits, stays
 
 
 class PrefixLayer(nn.Module):

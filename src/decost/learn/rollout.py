@@ -129,6 +129,8 @@ class Rollout:
         Of all choices together, (batch, samples).
     entropy
         Mean entropy of the choices that were free, a number.
+    total_entropy
+        Sum of the entropies of a route's choices, (batch, samples); gradients flow through it.
     stays
         Stays that the network predicted for the nodes, (batch, samples, step).
     ways
@@ -141,6 +143,7 @@ class Rollout:
     nodes: Tensor
     log_probability: Tensor
     entropy: Tensor
+    total_entropy: Tensor
     stays: Tensor
     ways: Tensor
     choices: list[Tensor] = field(default_factory=list)
@@ -213,11 +216,17 @@ def take(table: Tensor, node: Tensor) -> Tensor:
 
 
 def move(
-    problems: Problems, state: State, node: Tensor, share: Tensor | None
+    problems: Problems,
+    state: State,
+    node: Tensor,
+    share: Tensor | None,
+    *,
+    through_time: bool = False,
 ) -> tuple[State, Tensor]:
     """Send every vehicle to its next node; `share` is the part of the longest stay to spend.
 
-    Returns the new state and the stays, through which gradients reach the share.
+    Returns the new state and the stays, through which gradients reach the share; if
+    `through_time`, they also do from all that depends on the time after them.
     """
     batch = problems.batch
     start = state.start.gather(2, node[..., None])[..., 0]  # (batch, samples)
@@ -229,7 +238,8 @@ def move(
         stay = torch.maximum(stay, torch.minimum(wish, limit))  # (batch, samples)
     prefix = None if state.prefix is None else _serve(problems, state, node, start)
     home = node == 0  # (batch, samples)
-    leave = (start + stay.detach()).where(~home, 0.0)  # (batch, samples)
+    spent = stay if through_time else stay.detach()  # (batch, samples)
+    leave = (start + spent).where(~home, 0.0)  # (batch, samples)
     done = state.done | (home & (state.vehicles <= 0))  # (batch, samples)
     visited = state.visited.scatter(2, node[..., None], True)  # (batch, samples, node)
     after = State(
@@ -284,6 +294,7 @@ def roll_out(
     *,
     noise: Callable[[Tensor], Tensor] | None = None,
     keep_choices: bool = False,
+    through_time: bool = False,
     deadline: float = math.inf,
 ) -> Rollout:
     """Build routes until every vehicle is home.
@@ -301,6 +312,8 @@ def roll_out(
         density is then a part of the probability.
     keep_choices
         Whether to keep the probabilities of all choices, and not only of those made.
+    through_time
+        Whether gradients reach the stays through the time as well.
     deadline
         Moment of `time.perf_counter` from which on all vehicles go home.
     """
@@ -308,7 +321,7 @@ def roll_out(
     state = start_state(problems, samples, prefix=policy.wants_prefix)
     shape = state.place.shape
     total = torch.zeros(shape, device=state.place.device)  # (batch, samples)
-    entropy, free = total.new_zeros(()), total.new_zeros(())
+    entropy, free = torch.zeros_like(total), total.new_zeros(())
     nodes, stays, ways, choices = [], [], [], []
     while not bool(state.done.all()):
         logits, stay_logits = policy.step(memory, state)  # (batch, samples, node)
@@ -318,10 +331,9 @@ def roll_out(
         if time.perf_counter() >= deadline:
             node = torch.zeros_like(node)
         total = total + log_probability.gather(2, node[..., None])[..., 0]
-        with torch.no_grad():
-            choice = -(log_probability.exp() * log_probability.clamp(min=-1e4)).sum(2)
-            entropy += choice.sum()
-            free += (state.live.sum(2) > 1).sum()
+        choice = -(log_probability.exp() * log_probability.clamp(min=-1e4)).sum(2)
+        entropy = entropy + choice  # (batch, samples)
+        free += (state.live.sum(2) > 1).sum()
         share = None
         if stay_logits is not None:
             chosen = stay_logits.gather(2, node[..., None])[..., 0]  # (batch, samples)
@@ -335,13 +347,14 @@ def roll_out(
             choices.append(log_probability)
         index = state.place * problems.node.shape[1] + node  # (batch, samples)
         ways.append(problems.batch.travel.flatten(1).gather(1, index))
-        state, stay = move(problems, state, node, share)
+        state, stay = move(problems, state, node, share, through_time=through_time)
         nodes.append(node)
         stays.append(stay)
     return Rollout(
         nodes=torch.stack(nodes, 2),
         log_probability=total,
-        entropy=entropy / free.clamp(min=1.0),
+        entropy=entropy.detach().sum() / free.clamp(min=1.0),
+        total_entropy=entropy,
         stays=torch.stack(stays, 2),
         ways=torch.stack(ways, 2),
         choices=choices,

@@ -1,9 +1,10 @@
-"""How many threads torch uses."""
+"""How torch computes on this machine: in how many threads, and how precisely."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 
 import torch
@@ -25,3 +26,14 @@ def one_thread() -> Iterator[None]:
             before = _users.pop()
             if not _users:
                 torch.set_num_threads(before)
+
+
+@cache
+def has_fast_bf16() -> bool:
+    """Tell whether the processor multiplies matrices of bf16 by instructions of its own."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def uses_bf16(precision: str) -> bool:
+    """Tell whether an encoder computes in bf16: if told so or, for "auto", where it is fast."""
+    return precision == "bf16" or (precision == "auto" and has_fast_bf16())

@@ -10,11 +10,12 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from decost.instance import Instance
 from decost.kernels.reduction import useful_stops
@@ -28,7 +29,7 @@ from decost.learn.losses import (
     time_allocation_ratio,
     total_loss,
 )
-from decost.learn.network import make_network
+from decost.learn.network import PaperNetwork, make_network
 from decost.learn.rollout import (
     Rollout,
     greedy_choice,
@@ -50,9 +51,8 @@ from decost.learn.runs import (
     validation_sets,
 )
 from decost.learn.teacher import grade, lesson
-
-GRADIENT = 1.0
-"""Longest gradient that the exact teacher's steps follow."""
+from decost.learn.threads import uses_bf16
+from decost.learn.tree import STAY_DECODERS, Recipe, sample_tree
 
 GROUP = 8
 """Batches whose instances are drawn together and sorted by size."""
@@ -63,6 +63,9 @@ PARTS = 2
 
 Run: TypeAlias = runs.Run[TrainConfig, Network]
 """A run of this training."""
+
+Gradients: TypeAlias = list[Tensor | None]
+"""Of each parameter; none where there was nothing to choose."""
 
 
 def start_run(config: TrainConfig, folder: Path) -> Run:
@@ -84,7 +87,12 @@ def resume_run(folder: Path) -> Run:
         network = _random_network(config)
         return network, _optimizer(config, network)
 
-    return continue_run(folder, TrainConfig, make)
+    def read(**given: Any) -> TrainConfig:
+        """Read settings; in version 0.1 the paper's network had the extended features."""
+        old = {} if "features" in given else {"features": "extended"}
+        return TrainConfig(**old, **given)
+
+    return continue_run(folder, read, make)
 
 
 def train(run: Run, report: Callable[[Run], object]) -> None:
@@ -148,23 +156,26 @@ def _step(
     config = run.config
     parameters = list(run.network.parameters())
 
-    def work(number: int) -> tuple[list[Tensor | None], dict[str, float]]:
+    def work(number: int) -> tuple[Gradients, dict[str, float]]:
         some = instances[number::PARTS]
         if not some:
             return [None] * len(parameters), {}
         problems = load_problems(some, config.device, least=run.network.least_nodes)
-        generator = torch.Generator(config.device).manual_seed(seed + number)
-        if config.teacher == "exact":
-            loss, row = _taught(run, some, problems, generator, part)
-        else:
-            loss, row = _reinforced(run, problems, generator)
         share = len(some) / len(instances)
-        loss = share * loss
-        gradients: list[Tensor | None] = [None] * len(parameters)
-        if loss.requires_grad:  # else there was nothing to choose in this part
-            gradients = list(torch.autograd.grad(loss, parameters, allow_unused=True))
-        row = {"loss": loss.detach()} | {name: share * value for name, value in row.items()}
-        return gradients, {name: float(value) for name, value in row.items()}
+        if _grows_tree(run):
+            gradients, row = _grown(run, problems, parameters, share, seed + number)
+        else:
+            generator = torch.Generator(config.device).manual_seed(seed + number)
+            if config.teacher == "exact":
+                loss, told = _taught(run, some, problems, generator, part)
+            else:
+                loss, told = _reinforced(run, problems, generator)
+            gradients, row = [None] * len(parameters), {name: float(told[name]) for name in told}
+            if loss.requires_grad:  # else there was nothing to choose in this part
+                found = torch.autograd.grad(share * loss, parameters, allow_unused=True)
+                gradients = list(found)
+            row["loss"] = float(loss)
+        return gradients, {name: share * value for name, value in row.items()}
 
     rows: dict[str, float] = {}
     run.optimizer.zero_grad()
@@ -175,8 +186,8 @@ def _step(
                 parameter.grad = gradient if known is None else known + gradient
         for name, value in row.items():
             rows[name] = rows.get(name, 0.0) + value
-    if config.teacher == "exact":
-        torch.nn.utils.clip_grad_norm_(parameters, GRADIENT)
+    if config.gradient_clip > 0.0:
+        torch.nn.utils.clip_grad_norm_(parameters, config.gradient_clip)
     run.optimizer.step()
     return rows
 
@@ -220,6 +231,51 @@ def _learning_rate(config: TrainConfig, part: float) -> float:
     return config.learning_rate * warm * (low + (1 - low) * (1 + math.cos(math.pi * part)) / 2)
 
 
+def _grows_tree(run: Run) -> bool:
+    """Whether samples can share their beginnings: equal states lead to equal decisions."""
+    config = run.config
+    return (
+        isinstance(run.network, PaperNetwork)
+        and config.teacher == "none"
+        and config.stay_optimisation  # else every sample draws stays of its own
+        and config.device == "cpu"
+    )
+
+
+def _grown(
+    run: Run, problems: Problems, parameters: list[Parameter], share: float, seed: int
+) -> tuple[Gradients, dict[str, float]]:
+    """Compute the gradient of the paper's loss over a tree of samples, and what to report."""
+    config, network = run.config, run.network
+    assert isinstance(network, PaperNetwork)
+    with torch.autocast("cpu", torch.bfloat16, enabled=uses_bf16(config.precision)):
+        nodes = network.encode(problems)  # (batch, node, width)
+    lookups = network.look_up(nodes.float())
+    samples = len(problems) * config.samples
+    recipe = Recipe(
+        samples=config.samples,
+        heads=config.heads,
+        clip=config.clip,
+        stay_decoder=STAY_DECODERS[config.stay_decoder],
+        stay_share=config.stay_share,
+        reinforce=config.beta1 / samples,
+        repulsive=config.beta2 / samples if config.ptar else 0.0,
+        ratio_of_sums=config.ptar_ratio == "sums",
+        through_time=config.through_time,
+        entropy=config.beta1 * config.entropy / samples,
+    )
+    harvest = sample_tree(problems, lookups, network.clock(problems), recipe, seed)
+    tables = [
+        table
+        for lookup in lookups
+        if lookup is not None
+        for table in (lookup.score, lookup.time_score, lookup.answer)
+    ]
+    pulls = [share * gradient for gradient in harvest.gradients]
+    gradients = torch.autograd.grad(tables, parameters, pulls, allow_unused=True)
+    return list(gradients), harvest.report
+
+
 def _reinforced(
     run: Run, problems: Problems, generator: torch.Generator
 ) -> tuple[Tensor, dict[str, Tensor]]:
@@ -232,7 +288,12 @@ def _reinforced(
             return torch.randn(logits.shape, generator=generator, device=logits.device)
 
     rollout = roll_out(
-        run.network, problems, config.samples, sampled_choice(generator), noise=noise
+        run.network,
+        problems,
+        config.samples,
+        sampled_choice(generator),
+        noise=noise,
+        through_time=config.through_time,
     )
     unit = problems.profit_unit[:, None]  # (batch, 1)
     if config.stay_optimisation:
@@ -247,7 +308,9 @@ def _reinforced(
         ways = rollout.ways / problems.time_unit[:, None, None]  # (batch, samples, step)
         ratios = [
             time_allocation_ratio(
-                stay_profits(problems, rollout.nodes, some) / unit[..., None], ways
+                stay_profits(problems, rollout.nodes, some) / unit[..., None],
+                ways,
+                sums=config.ptar_ratio == "sums",
             )
             for some in (rollout.stays, stays)
         ]
@@ -256,6 +319,7 @@ def _reinforced(
         loss = total_loss(loss, repulsive, config.beta1, config.beta2)
     else:
         loss = config.beta1 * loss
+    loss = loss - config.beta1 * config.entropy * rollout.total_entropy.mean()
     return loss, row
 
 
