@@ -45,9 +45,7 @@ class NetworkConfig(Settings):
         description="share of the longest stay that is reserved: the paper's, its published"
         " code's, or always --stay-share",
     )
-    stay_share: float = Field(
-        default=0.0, ge=0, le=1, description="the share, if it is fixed"
-    )
+    stay_share: float = Field(default=0.0, ge=0, le=1, description="the share, if it is fixed")
     context: int = Field(
         default=12, ge=1, le=100_000, description="most stops that a prefix network looks at"
     )
@@ -136,6 +134,11 @@ class TrainConfig(RunConfig, NetworkConfig):
     weight_decay: float = Field(default=1e-6, ge=0, le=1, description="of Adam")
     gradient_clip: float = Field(
         default=0.0, ge=0, le=10**9, description="longest gradient that is followed; 0: any"
+    )
+    baseline: Literal["instance", "state"] = Field(
+        default="instance",
+        description="what a sample's profit is compared with: the mean of all samples of its"
+        " instance (equation 2), or of the others that were in the same state",
     )
     entropy: float = Field(
         default=0.0, ge=0, le=10**6, description="weight of the entropy of the choices"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention, silu
+from torch.nn.functional import silu
 
 from decost.kernels.views import PAIR_FEATURES, TOKEN_FEATURES
 from decost.learn.config import NetworkConfig
@@ -70,11 +70,12 @@ class PaperLayer(nn.Module):
         count, size, width = nodes.shape
         parts = self.into(nodes).view(count, size, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)  # (batch, head, node, width / heads)
-        bias = real[:, None, None, :, 0].log()  # (batch, 1, 1, node): minus infinity for padding
+        scale = 1.0 / math.sqrt(width // self.heads)
+        score = (scale * query) @ key.transpose(2, 3)  # (batch, head, node, node)
+        score = score + real[:, None, None, :, 0].log()  # minus infinity for padding
         if self.edge is not None:
-            scaled = self.edge / math.sqrt(width // self.heads)  # (head,): as in appendix D
-            bias = bias + scaled[:, None, None] * edges[:, None]  # (batch, head, node, node)
-        mixed = scaled_dot_product_attention(query, key, value, bias)
+            score = score + (scale * self.edge)[:, None, None] * edges[:, None]  # appendix D
+        mixed = score.softmax(3) @ value  # (batch, head, node, width / heads)
         mixed = self.out(mixed.transpose(1, 2).flatten(2))  # (batch, node, width)
         nodes = self.first(nodes + mixed, real)
         both: Tensor = self.second(nodes + self.back(self.forth(nodes).relu()), real)

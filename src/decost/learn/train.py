@@ -259,6 +259,7 @@ def _grown(
         stay_decoder=STAY_DECODERS[config.stay_decoder],
         stay_share=config.stay_share,
         reinforce=config.beta1 / samples,
+        state_baseline=config.baseline == "state",
         repulsive=config.beta2 / samples if config.ptar else 0.0,
         ratio_of_sums=config.ptar_ratio == "sums",
         through_time=config.through_time,

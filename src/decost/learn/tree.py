@@ -45,6 +45,7 @@ class Recipe(NamedTuple):
     stay_decoder: int
     stay_share: float
     reinforce: float
+    state_baseline: bool
     repulsive: float
     ratio_of_sums: bool
     through_time: bool
@@ -406,9 +407,7 @@ def _attend(
 
 
 @lean
-def _soften(
-    logit: FloatArray, many: int, clip: float, probability: Floats, slope: Floats
-) -> None:
+def _soften(logit: FloatArray, many: int, clip: float, probability: Floats, slope: Floats) -> None:
     """Clip compatibilities and turn them into probabilities; keep the derivative of clipping."""
     total = 0.0
     for k in range(many):
@@ -635,31 +634,56 @@ def _learn(
         later = 0.0
         if many > 1:
             _blame(recipe, tree, state, pull, report)
-            later += _follow(
-                decoders[0], slopes[0], b, place, clock, choices, many, tree.routing[state],
-                scratch,
-            ) / nodes.clock[b]
-        if recipe.stay_decoder != FIXED and many > 1 and _stretch(nodes, b, recipe, tree, state, pull):
-            later += _follow(
-                decoders[1], slopes[1], b, place, clock, choices, many, tree.staying[state],
-                scratch,
-            ) / nodes.clock[b]
+            later += (
+                _follow(
+                    decoders[0],
+                    slopes[0],
+                    b,
+                    place,
+                    clock,
+                    choices,
+                    many,
+                    tree.routing[state],
+                    scratch,
+                )
+                / nodes.clock[b]
+            )
+        if (
+            recipe.stay_decoder != FIXED
+            and many > 1
+            and _stretch(nodes, b, recipe, tree, state, pull)
+        ):
+            later += (
+                _follow(
+                    decoders[1],
+                    slopes[1],
+                    b,
+                    place,
+                    clock,
+                    choices,
+                    many,
+                    tree.staying[state],
+                    scratch,
+                )
+                / nodes.clock[b]
+            )
         if recipe.through_time:
             tree.time_pull[state] = later + _delay(recipe, tree, state)
 
 
 @lean
-def _blame(
-    recipe: Recipe, tree: Tree, state: int, pull: FloatArray, report: FloatArray
-) -> None:
+def _blame(recipe: Recipe, tree: Tree, state: int, pull: FloatArray, report: FloatArray) -> None:
     """Write the derivative of the loss for the compatibility of every choice."""
     many = tree.many[state]
     credit = 0.0
     for k in range(many):
         pull[k] = 0.0
     for child in range(tree.first_child[state], tree.first_child[state + 1]):
-        pull[tree.chosen[child]] = tree.credit[child]
-        credit += tree.credit[child]
+        own = tree.credit[child]
+        if recipe.state_baseline:
+            own = _among_others(tree, state, child)
+        pull[tree.chosen[child]] = own
+        credit += own
     entropy = 0.0
     for k in range(many):
         probability = tree.probability[state, k]
@@ -675,6 +699,20 @@ def _blame(
         if recipe.entropy > 0.0 and probability > 0.0:
             slope += recipe.entropy * count * probability * (np.log(probability) + entropy)
         pull[k] = slope * tree.slope[state, k]
+
+
+@lean
+def _among_others(tree: Tree, state: int, child: int) -> float:
+    """Credit of a choice, against the other samples that were in the same state.
+
+    Where a sample was alone, it is compared with the others of the last state that it shared.
+    """
+    shared = state
+    while tree.count[shared] == 1:
+        shared = tree.parent[shared]
+    samples = tree.count[shared]
+    own, all_ = tree.credit[child], tree.credit[shared]
+    return (samples * own - tree.count[child] * all_) / (samples - 1)
 
 
 @lean
