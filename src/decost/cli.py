@@ -302,13 +302,15 @@ def _train(
         for line in _TRAINING[gfacs]:
             typer.echo(line)
         typer.echo(f"\n  {'--out':<23} folder for the run, new or without a run [runs/...]")
-        typer.echo(f"  {'--resume':<23} folder of a run to go on with")
+        typer.echo(
+            f"  {'--resume':<23} folder of a run to go on with, for more --epochs if told so"
+        )
         for line in _option_lines(fields, 2):
             typer.echo(line)
         return
     given = _parse(context.args[gfacs:], fields, command)
-    if resume is not None and (given or out is not None):
-        raise _InputError(f"--resume {resume}: a run goes on with its own settings, give no others")
+    if resume is not None and out is not None:
+        raise _InputError(f"--resume {resume}: a run stays in its folder, give no --out")
     try:
         config: Any = schema(**given)
     except ValidationError as error:
@@ -317,15 +319,19 @@ def _train(
 
     kind: Any = train_ants if gfacs or (resume and runs.is_for_ants(resume)) else train
     if resume is not None:
-        run = kind.resume_run(resume)
+        run = kind.resume_run(resume, **given)
     else:
         run = kind.start_run(config, out if out is not None else _run_folder(config.seed))
     typer.echo(f"run in {run.folder}")
     settings = run.config.model_dump().items()
     typer.echo("  ".join(f"{name}={value}" for name, value in settings))
     if run.done:
-        typer.echo("the run is done")
-    kind.train(run, _report_epoch)
+        typer.echo("the run is done; to go on, give more --epochs")
+    try:
+        kind.train(run, _report_epoch)
+    except KeyboardInterrupt:
+        typer.echo(f"go on with: {command} --resume {run.folder}", err=True)
+        raise
     typer.echo(f"best gap {run.history[run.best]['gap']:.3f}% after epoch {run.best}")
     typer.echo(f"wrote {run.folder / 'weights.safetensors'}")
 

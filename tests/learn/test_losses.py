@@ -66,6 +66,14 @@ def test_ratio_by_hand() -> None:
     assert time_allocation_ratio(profit, ways).tolist() == [[3.5, 0.0]]
 
 
+def test_ratio_of_sums_by_hand() -> None:
+    """17 / 15, as the published code has it: a way of no length counts in the sum."""
+    profit = torch.tensor([[[6.0, 4.0, 0.0, 7.0], [1.0, 0.0, 0.0, 0.0]]])
+    ways = torch.tensor([[[2.0, 8.0, 5.0, 0.0], [0.0, 0.0, 0.0, 0.0]]])
+    found = time_allocation_ratio(profit, ways, sums=True).tolist()
+    assert found == [[pytest.approx(17 / 15), 0.0]]
+
+
 def test_gradient_of_the_ratio() -> None:
     """One over each way, 0 where there is none, and never a number that is not finite."""
     profit = torch.tensor([[[6.0, 4.0, 7.0]]], requires_grad=True)

@@ -46,9 +46,10 @@ def states_of(problems: Problems, seed: int, samples: int = 2) -> list[State]:
 # Plain formulas.
 
 
-def test_paper_decoder_is_attention_and_compatibility() -> None:
+@pytest.mark.parametrize("features", ["paper", "extended"])
+def test_paper_decoder_is_attention_and_compatibility(features: Any) -> None:
     """For every state: a query, attention head by head, the heads combined, and a comparison."""
-    config = NetworkConfig(width=12, heads=3, layers=1, feed_forward=8)
+    config = NetworkConfig(width=12, heads=3, layers=1, feed_forward=8, features=features)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(4)
         decoder = PaperDecoder(config)
@@ -63,7 +64,9 @@ def test_paper_decoder_is_attention_and_compatibility() -> None:
     for row in range(2):
         keys = nodes[row] @ decoder.key.weight.T
         values = nodes[row] @ decoder.value.weight.T
-        wanted = nodes[row] @ decoder.compare.weight.T
+        wanted = nodes[row]  # the paper compares with the encoding itself
+        if features == "extended":
+            wanted = wanted @ decoder.compare.weight.T
         for sample in range(3):
             query = decoder.query.weight @ nodes[row, place[row, sample]]
             query = query + time[row, sample] * decoder.time_query
@@ -126,14 +129,21 @@ def test_norm_leaves_padding_out() -> None:
         assert found[row, :size].numpy() == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-def test_paper_network_by_its_parts() -> None:
-    """The depot has an embedding of its own; time is told as a part of the budget."""
-    network = small_network("paper", layers=2, clip=7.0)
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("features", ["paper", "extended"])
+def test_paper_network_by_its_parts(features: str, scaled: bool) -> None:
+    """Time is told as a part of the budget; only beyond the paper the depot is embedded apart."""
+    network = small_network("paper", layers=2, clip=7.0, features=features, scaled=scaled)
     (instance,) = generate("mixed", nodes=9, seed=5)
     problems = load_problems([instance])
-    (features,) = problems.node_features()
-    nodes = features @ network.embed.weight.T + network.embed.bias
-    nodes[0] = network.embed_depot.weight @ features[0] + network.embed_depot.bias
+    (table,) = problems.node_features()
+    if scaled:
+        table = table * torch.tensor([3.0, 3.0, 10.0, 10.0, 1.0, 1.0, 1.0, 1.0])
+    if features == "paper":
+        table = table[:, :5]  # x, y, open, close, rate
+    nodes = table @ network.embed.weight.T + network.embed.bias
+    if features == "extended":
+        nodes[0] = network.embed_depot.weight @ table[0] + network.embed_depot.bias
     travel = instance.travel[np.ix_(problems.node[0], problems.node[0])]
     edges = torch.tensor(travel / float(problems.time_unit)).float()[None]
     encoded = nodes[None]
@@ -142,12 +152,32 @@ def test_paper_network_by_its_parts() -> None:
     memory = network.begin(problems)
     for state in states_of(problems, 2):
         logits, stays = network.step(memory, state)
-        time = (state.time / instance.budget).float()
+        time = (state.time / instance.budget).float() * (10 if scaled else 1)
         mask = state.live[:, :, None].float().log()
         for decoder, found in ((network.routing, logits), (network.staying, stays)):
             plain = decoder.step(decoder.begin(encoded), state.place, time, mask)
             expected = 7 * plain.tanh() if found is logits else plain
             torch.testing.assert_close(found, expected, **CLOSE)
+
+
+def test_shares_of_the_stays() -> None:
+    """The published code's softmax over the nodes that are left, and a share that is fixed."""
+    problems = load_problems(generate("mixed", nodes=9, count=2, seed=5))
+    soft = small_network("paper", stay_decoder="softmax", clip=3.0)
+    half = small_network("paper", stay_decoder="fixed", stay_share=0.5)
+    none = small_network("paper", stay_decoder="fixed")
+    memory = soft.begin(problems)
+    for state in states_of(problems, 2):
+        _, stays = soft.step(memory, state)
+        time = (state.time / memory.clock).float()
+        mask = state.live[:, :, None].float().log()
+        plain = soft.staying.step(memory.staying, state.place, time, mask)
+        part = torch.where(state.live, (3.0 * plain.tanh()).exp(), 0.0)
+        torch.testing.assert_close(
+            stays.sigmoid()[state.live], (part / part.sum(2, keepdim=True))[state.live], **CLOSE
+        )
+        assert torch.all(half.step(half.begin(problems), state)[1].sigmoid() == 0.5)
+        assert torch.all(none.step(none.begin(problems), state)[1].sigmoid() == 0.0)
 
 
 @pytest.mark.parametrize("spatial", [True, False])
@@ -578,6 +608,6 @@ def test_the_papers_network_has_the_papers_size() -> None:
     """Six layers of width 128 with eight heads and a feed-forward width of 512."""
     network = PaperNetwork(NetworkConfig())
     per_layer = 3 * 128**2 + 128**2 + 128 + 8 + 4 * 128 + 2 * 128 * 512 + 512 + 128
-    decoder = 3 * 128**2 + 128 + 128**2 + 128 + 128**2
-    total = 2 * (8 * 128 + 128) + 6 * per_layer + 2 * decoder
+    decoder = 3 * 128**2 + 128 + 128**2 + 128
+    total = 5 * 128 + 128 + 6 * per_layer + 2 * decoder
     assert sum(weight.numel() for weight in network.parameters()) == total

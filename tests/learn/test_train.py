@@ -489,6 +489,20 @@ def test_complaints(
     assert not (folder / "checkpoint.safetensors").exists()
 
 
+def test_a_longer_run(tmp_path: Path) -> None:
+    """A run that is done goes on for more epochs, from where it was."""
+    trained(tmp_path / "one", epochs=2)
+    again = resume_run(tmp_path / "one", epochs=4)
+    assert not again.done
+    train(again, nothing)
+    assert [row["epoch"] for row in again.history] == [0, 1, 2, 3, 4]
+    assert resume_run(tmp_path / "one").done
+    trained(tmp_path / "whole", epochs=4)
+    whole = resume_run(tmp_path / "whole")
+    for name in ("gap", "profit"):  # the learning rate does not fall, so that both are the same
+        assert [row.get(name) for row in again.history] == [row.get(name) for row in whole.history]
+
+
 def test_complaints_about_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -498,8 +512,8 @@ def test_complaints_about_folders(
     trained(tmp_path)
     existing = complaint(monkeypatch, capsys, "train", "--out", tmp_path, *flags(**TINY))
     assert f"{tmp_path}: holds a run already" in existing
-    other = complaint(monkeypatch, capsys, "train", "--resume", tmp_path, "--epochs", 5)
-    assert "a run goes on with its own settings" in other
+    other = complaint(monkeypatch, capsys, "train", "--resume", tmp_path, "--samples", 5)
+    assert "a run goes on with its own settings, samples among them" in other
     path = tmp_path / "checkpoint.safetensors"
     path.write_bytes(b"nonsense")
     damaged = complaint(monkeypatch, capsys, "train", "--resume", tmp_path)

@@ -38,11 +38,12 @@ def flags(**settings: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("vehicles", [1, 2])
-@pytest.mark.parametrize("optimal", [True, False])
+@pytest.mark.parametrize("network", ["paper", "prefix"])
 def test_reward(
-    optimal: bool, vehicles: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    network: str, vehicles: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is what the checker finds for the predicted stays, or what optimal stays earn."""
+    optimal = network == "prefix"  # of the paper's network with optimal stays: see test_tree
     owners: dict[int, list[Instance]] = {}
     rollouts: list[tuple[Any, Rollout]] = []
     rewards: list[Tensor] = []
@@ -67,6 +68,8 @@ def test_reward(
     monkeypatch.setattr(module, "roll_out", roll)
     monkeypatch.setattr(module, "reinforce_loss", reward)
     changes = {"stay_optimisation": optimal, "vehicles": vehicles, "nodes": "15"}
+    if optimal:
+        changes |= {"network": "prefix", "ptar": False}
     run = trained(tmp_path, epochs=1, **changes)
     assert len(rollouts) == len(rewards) == 2 * module.PARTS
     means = []

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from decost.benchmark_files import Profit
 from decost.generators import FAMILIES
 from decost.methods.options import Stays
 
@@ -85,6 +86,16 @@ class RunConfig(Settings):
         default="",
         description="instead, a list like 50:100,500:100,mixed-14:100 (family-nodes:window)",
     )
+    files: str = Field(
+        default="", description="instead, a folder of instance files, all of one size or not"
+    )
+    profit: Profit = Field(
+        default="fixed", description="of benchmark files, as in decost solve: fixed or variable"
+    )
+    held_out: str = Field(
+        default="",
+        description="names of files that are not trained on but measured, like c105,r104",
+    )
     budget: float | None = Field(
         default=None, gt=0, le=10**6, description="time budget; by default the paper's"
     )
@@ -107,10 +118,16 @@ class RunConfig(Settings):
     @model_validator(mode="after")
     def _known_sources(self) -> Self:
         self.sources()
+        if bool(self.files) != bool(self.held_out):
+            raise ValueError("files and held_out: one without the other leaves nothing to measure")
+        if self.files and self.budget is not None:
+            raise ValueError(f"budget = {self.budget}: files have their own")
         return self
 
     def sources(self) -> list[Source]:
         """Kinds of instances to train on, each as often as the others."""
+        if self.files:
+            return [Source("files", 0, 0.0)]
         if self.settings:
             return [_source(word) for word in self.settings.split(",")]
         sizes = [_number("nodes", word, 2, 10_000) for word in self.nodes.split(",")]
@@ -248,6 +265,8 @@ class Source(NamedTuple):
     window: float
 
     def __str__(self) -> str:
+        if self.family == "files":
+            return "files"
         return f"{self.family}-{self.nodes}:{self.window:g}"
 
 

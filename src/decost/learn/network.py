@@ -21,7 +21,6 @@ from decost.learn.features import NODE_FEATURES, PAPER_FEATURES, Problems
 from decost.learn.rollout import FORBIDDEN, State
 from decost.learn.view import View, observe
 
-
 SCALE_PLACE, SCALE_TIME = 3.0, 10.0
 """What makes coordinates, and parts of the budget, numbers of order one."""
 
@@ -198,7 +197,7 @@ class PaperNetwork(nn.Module):
             factor = features.new_ones(self.features)  # (feature,)
             factor[:2], factor[2:4] = SCALE_PLACE, SCALE_TIME
             features = features * factor
-        nodes = self.embed(features)  # (batch, node, width)
+        nodes: Tensor = self.embed(features)  # (batch, node, width)
         if self.embed_depot is not None:
             depot = self.embed_depot(features[:, :1])  # (batch, 1, width)
             nodes = torch.cat((depot, nodes[:, 1:]), 1)
@@ -214,7 +213,8 @@ class PaperNetwork(nn.Module):
 
     def look_up(self, nodes: Tensor) -> tuple[Lookup, Lookup | None]:
         """Work out the tables of both decoders."""
-        return self.routing.begin(nodes), self.staying and self.staying.begin(nodes)
+        staying = None if self.staying is None else self.staying.begin(nodes)
+        return self.routing.begin(nodes), staying
 
     def clock(self, problems: Problems) -> Tensor:
         """Tell how much time makes the decoders' input 1, (batch,)."""

@@ -12,6 +12,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -19,7 +20,9 @@ import numpy as np
 import torch
 from pydantic import ValidationError
 
+from decost.benchmark_files import Profit
 from decost.files import write_text
+from decost.formats import read
 from decost.generators import generate
 from decost.instance import FloatArray, Instance
 from decost.learn.checkpoint import (
@@ -40,6 +43,9 @@ from decost.solver import solve_many
 
 VALIDATION = 2**31
 """Offset of the seeds of validation instances, which no training instance has."""
+
+LENGTH = ("epochs", "patience", "time_limit", "cpu_limit")
+"""Settings that only say when a run ends, and so may be others when it is resumed."""
 
 Row: TypeAlias = dict[str, float]
 """What is reported of an epoch."""
@@ -104,12 +110,19 @@ def continue_run(
     folder: Path,
     schema: Callable[..., ConfigT],
     make: Callable[[ConfigT], Parts[NetworkT]],
+    longer: Mapping[str, Any],
 ) -> Run[ConfigT, NetworkT]:
-    """Take up a run where its last checkpoint was written."""
+    """Take up a run where its last checkpoint was written, with another end if told so."""
+    other = [name for name in longer if name not in LENGTH]
+    if other:
+        raise TrainError(
+            f"--resume {folder}: a run goes on with its own settings, {other[0]} among them; only"
+            f" its length can change: {', '.join(LENGTH)}"
+        )
     path = _checkpoint(folder)
     tensors, facts = load_run(path)
     try:
-        config = schema(**facts["config"])
+        config = schema(**{**facts["config"], **longer})
         network, optimizer = make(config)
         restore_network(network, tensors)
         restore_optimizer(optimizer, network, tensors)
@@ -222,6 +235,9 @@ def draw_instances(
     config: TrainConfig | AntsConfig, source: Source, count: int, seed: int
 ) -> list[Instance]:
     """Draw instances of a kind, with the budget and the vehicles of a run."""
+    if config.files:
+        known = _read_files(config)[0]
+        return [known[k] for k in np.random.default_rng(seed).integers(len(known), size=count)]
     return generate(
         source.family,
         nodes=source.nodes,
@@ -233,22 +249,73 @@ def draw_instances(
     )
 
 
+def _read_files(config: TrainConfig | AntsConfig) -> tuple[list[Instance], list[Instance]]:
+    """Read the files of a run: those that are trained on, and those that are held out."""
+    names = tuple(config.held_out.split(","))
+    return _read_folder(Path(config.files), config.profit, names, config.vehicles)
+
+
+@lru_cache(maxsize=2)
+def _read_folder(
+    folder: Path, profit: Profit, held_out: tuple[str, ...], vehicles: int
+) -> tuple[list[Instance], list[Instance]]:
+    paths = sorted(path for path in folder.glob("*") if path.is_file())
+    wanted = {name.strip().lower() for name in held_out}
+    missing = wanted - {path.stem.lower() for path in paths}
+    if missing:
+        raise TrainError(f"held_out = {sorted(missing)[0]}: {folder} has no file of that name")
+    train: list[Instance] = []
+    test: list[Instance] = []
+    for path in paths:
+        instance = read(path, profit=profit, vehicles=vehicles)
+        (test if path.stem.lower() in wanted else train).append(instance)
+    if not train:
+        raise TrainError(f"files = {folder}: holds no file to train on")
+    return train, test
+
+
+PROVING = 60.0
+"""Seconds in which the best plans of the validation instances are looked for, all together."""
+
+
 def validation_sets(
     config: TrainConfig | AntsConfig, threads: int | None
 ) -> list[tuple[Source, list[Instance], FloatArray]]:
     """Draw instances of each kind that are never trained on, with the most that they can earn.
 
-    For a team it is what greedy plans earn.
+    That is the optimum where it is proven in time, and else what a search finds.
     """
     sources = list(dict.fromkeys(config.sources()))
     sets = []
     for number, source in enumerate(sources):
-        count = max(1, config.validation // len(sources))
-        instances = draw_instances(config, source, count, VALIDATION + number)
-        method = "exact" if config.vehicles == 1 else "greedy"
-        best = [result.profit for result in solve_many(instances, method, threads=threads)]
-        sets.append((source, instances, np.array(best)))
+        if config.files:
+            instances = _read_files(config)[1]
+        else:
+            count = max(1, config.validation // len(sources))
+            instances = draw_instances(config, source, count, VALIDATION + number)
+        sets.append((source, instances, _best_profits(instances, PROVING / len(sources), threads)))
     return sets
+
+
+def _best_profits(instances: list[Instance], seconds: float, threads: int | None) -> FloatArray:
+    """Earn as much as can be found out in some time."""
+    best = np.full(len(instances), -np.inf)
+    open_ = list(range(len(instances)))
+    if all(instance.vehicles == 1 for instance in instances):
+        limit = seconds / max(1, len(instances))
+        proven = solve_many(instances, "exact", threads=threads, time_limit=limit)
+        best = np.array([result.profit for result in proven])
+        open_ = [k for k, result in enumerate(proven) if result.status != "optimal"]
+    found = solve_many(
+        [instances[k] for k in open_], "search", threads=threads, iterations=SEARCHING
+    )
+    for k, result in zip(open_, found, strict=True):
+        best[k] = max(best[k], result.profit)
+    return best
+
+
+SEARCHING = 1000
+"""Rounds of the search for what is not proven."""
 
 
 def mean_gap(profit: FloatArray, best: FloatArray) -> float:

@@ -79,8 +79,11 @@ def start_run(config: TrainConfig, folder: Path) -> Run:
     return begin_run(config, folder, make)
 
 
-def resume_run(folder: Path) -> Run:
-    """Take up a run where its last checkpoint was written."""
+def resume_run(folder: Path, **longer: Any) -> Run:
+    """Take up a run where its last checkpoint was written; `longer` may move its end.
+
+    The learning rate then falls towards the new end.
+    """
 
     def make(config: TrainConfig) -> tuple[Network, torch.optim.Optimizer]:
         require_device(config.device)
@@ -89,10 +92,9 @@ def resume_run(folder: Path) -> Run:
 
     def read(**given: Any) -> TrainConfig:
         """Read settings; in version 0.1 the paper's network had the extended features."""
-        old = {} if "features" in given else {"features": "extended"}
-        return TrainConfig(**old, **given)
+        return TrainConfig(**{"features": "extended", **given})
 
-    return continue_run(folder, read, make)
+    return continue_run(folder, read, make, longer)
 
 
 def train(run: Run, report: Callable[[Run], object]) -> None:
@@ -174,7 +176,7 @@ def _step(
             if loss.requires_grad:  # else there was nothing to choose in this part
                 found = torch.autograd.grad(share * loss, parameters, allow_unused=True)
                 gradients = list(found)
-            row["loss"] = float(loss)
+            row["loss"] = float(loss.detach())
         return gradients, {name: share * value for name, value in row.items()}
 
     rows: dict[str, float] = {}
@@ -266,15 +268,19 @@ def _grown(
         entropy=config.beta1 * config.entropy / samples,
     )
     harvest = sample_tree(problems, lookups, network.clock(problems), recipe, seed)
+    taught = lookups if config.ptar or config.through_time else lookups[:1]
     tables = [
         table
-        for lookup in lookups
+        for lookup in taught
         if lookup is not None
         for table in (lookup.score, lookup.time_score, lookup.answer)
     ]
-    pulls = [share * gradient for gradient in harvest.gradients]
+    pulls = [share * gradient for gradient in harvest.gradients[: len(tables)]]
     gradients = torch.autograd.grad(tables, parameters, pulls, allow_unused=True)
-    return list(gradients), harvest.report
+    report = harvest.report
+    if not config.ptar:
+        del report["ptar_loss"]
+    return list(gradients), report
 
 
 def _reinforced(

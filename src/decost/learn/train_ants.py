@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -64,9 +64,12 @@ def start_run(config: AntsConfig, folder: Path) -> Run:
     return begin_run(config, folder, _make)
 
 
-def resume_run(folder: Path) -> Run:
-    """Take up a run where its last checkpoint was written."""
-    return continue_run(folder, AntsConfig, _make)
+def resume_run(folder: Path, **longer: Any) -> Run:
+    """Take up a run where its last checkpoint was written; `longer` may move its end.
+
+    The learning rate then falls towards the new end.
+    """
+    return continue_run(folder, AntsConfig, _make, longer)
 
 
 def train(run: Run, report: Callable[[Run], object]) -> None:

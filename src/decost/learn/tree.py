@@ -85,7 +85,7 @@ class Nodes(NamedTuple):
 class Tree(NamedTuple):
     """The states of one instance; a parent comes before its children, who are side by side.
 
-    `node` is where a vehicle is, `time` when it can leave, `count` how many samples pass.
+    `node` is where a vehicle is, `time` when it can leave, `samples` how many pass.
     `choices[s, : many[s]]` are the nodes that can follow; `routing` and `staying` are the
     attention of each head to them, `probability` and `share` what the decoders make of it, and
     `slope` and `share_slope` the derivatives of their clipped logits. `chosen` is the number of
@@ -98,7 +98,7 @@ class Tree(NamedTuple):
     chosen: IntArray
     node: IntArray
     vehicles: IntArray
-    count: IntArray
+    samples: IntArray
     done: BoolArray
     visited: BoolArray
     time: FloatArray
@@ -272,7 +272,7 @@ def _make_tree(most: int, size: int, heads: int) -> Tree:
         chosen=np.empty(most, dtype=np.int64),
         node=np.empty(most, dtype=np.int64),
         vehicles=np.empty(most, dtype=np.int64),
-        count=np.empty(most, dtype=np.int64),
+        samples=np.empty(most, dtype=np.int64),
         done=np.empty(most, dtype=np.bool_),
         visited=np.empty((most, size), dtype=np.bool_),
         time=np.empty(most),
@@ -309,7 +309,7 @@ def _grow(
     """Sample the routes of one instance; return how many states there are."""
     size = nodes.latest.shape[1]
     tree.parent[0], tree.chosen[0], tree.node[0] = -1, 0, 0
-    tree.vehicles[0], tree.count[0], tree.done[0] = nodes.vehicles[b] - 1, recipe.samples, False
+    tree.vehicles[0], tree.samples[0], tree.done[0] = nodes.vehicles[b] - 1, recipe.samples, False
     tree.time[0], tree.stay[0], tree.log_probability[0] = 0.0, 0.0, 0.0
     tree.credit[0] = tree.stay_pull[0] = tree.time_pull[0] = 0.0
     for j in range(size):
@@ -427,9 +427,9 @@ def _split(tree: Tree, state: int, tally: IntArray, random: RandomState) -> None
     for k in range(many):
         tally[k] = 0
     if many == 1:
-        tally[0] = tree.count[state]
+        tally[0] = tree.samples[state]
         return
-    for _ in range(tree.count[state]):
+    for _ in range(tree.samples[state]):
         left = draw(random)
         k = 0
         while k < many - 1 and left >= tree.probability[state, k]:
@@ -447,7 +447,7 @@ def _enter(
     """Send some samples to a choice: a new state (`rollout.move`)."""
     node = tree.choices[state, k]
     tree.parent[new], tree.chosen[new], tree.node[new] = state, k, node
-    tree.count[new], tree.vehicles[new] = count, tree.vehicles[state]
+    tree.samples[new], tree.vehicles[new] = count, tree.vehicles[state]
     for j in range(tree.visited.shape[1]):
         tree.visited[new, j] = tree.visited[state, j]
     tree.visited[new, node] = True
@@ -493,18 +493,18 @@ def _reward(
             steps = _path(tree, leaf, scratch.path)
             profit = _optimise(arrays, tree, scratch, steps)
             tree.profit[leaf] = profit
-            mean += tree.count[leaf] * profit / recipe.samples
+            mean += tree.samples[leaf] * profit / recipe.samples
             report[ROUTES] += 1.0
             if recipe.repulsive != 0.0:
                 _repel(nodes, b, arrays, recipe, tree, leaf, scratch, steps, report)
-            for _ in range(tree.count[leaf]):
+            for _ in range(tree.samples[leaf]):
                 for step in range(steps):
                     routes[sample, step] = tree.node[scratch.path[step]]
                 sample += 1
     report[PROFIT] += mean * recipe.samples
     for leaf in range(total):
         if tree.done[leaf]:
-            credit = tree.count[leaf] * (tree.profit[leaf] - mean) / nodes.profit_unit[b]
+            credit = tree.samples[leaf] * (tree.profit[leaf] - mean) / nodes.profit_unit[b]
             report[LOSS] -= recipe.reinforce * credit * tree.log_probability[leaf]
             state = leaf
             while state > 0:
@@ -512,8 +512,8 @@ def _reward(
                 longest = nodes.max_stay[b, tree.node[state]]
                 if tree.node[state] > 0:
                     share = tree.stay[state] / max(longest, 1e-12)
-                    report[SHARE] += tree.count[leaf] * share
-                    report[VISITS] += tree.count[leaf]
+                    report[SHARE] += tree.samples[leaf] * share
+                    report[VISITS] += tree.samples[leaf]
                 state = tree.parent[state]
 
 
@@ -597,7 +597,7 @@ def _repel(
             predicted, _ = _earned(arrays, node, tree.stay[scratch.path[step]])
             best, _ = _earned(arrays, node, scratch.stays[step])
             gap += (predicted - best) / profit_unit / way
-    count = tree.count[leaf]
+    count = tree.samples[leaf]
     report[PTAR] -= count * gap * gap
     report[LOSS] -= recipe.repulsive * count * gap * gap
     place = 0
@@ -689,7 +689,7 @@ def _blame(recipe: Recipe, tree: Tree, state: int, pull: FloatArray, report: Flo
         probability = tree.probability[state, k]
         if probability > 0.0:
             entropy -= probability * np.log(probability)
-    count = tree.count[state]
+    count = tree.samples[state]
     report[ENTROPY] += count * entropy
     report[CHOICES] += count
     report[LOSS] -= recipe.entropy * count * entropy
@@ -708,11 +708,11 @@ def _among_others(tree: Tree, state: int, child: int) -> float:
     Where a sample was alone, it is compared with the others of the last state that it shared.
     """
     shared = state
-    while tree.count[shared] == 1:
+    while tree.samples[shared] == 1:
         shared = tree.parent[shared]
-    samples = tree.count[shared]
-    own, all_ = tree.credit[child], tree.credit[shared]
-    return (samples * own - tree.count[child] * all_) / (samples - 1)
+    here = tree.samples[shared]
+    others = here * tree.credit[child] - tree.samples[child] * tree.credit[shared]
+    return float(others / (here - 1))
 
 
 @lean
@@ -745,7 +745,7 @@ def _stretch(
 
 @lean
 def _delay(recipe: Recipe, tree: Tree, state: int) -> float:
-    """Derivative of the loss for a later departure, by what it does to the next stops."""
+    """Add up what a later departure does to the loss at the next stops: its derivative."""
     total = 0.0
     for child in range(tree.first_child[state], tree.first_child[state + 1]):
         if tree.node[child] > 0 and not tree.waits[child]:
