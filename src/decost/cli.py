@@ -310,7 +310,7 @@ def _train(
         return
     given = _parse(context.args[gfacs:], fields, command)
     if resume is not None and out is not None:
-        raise _InputError(f"--resume {resume}: a run stays in its folder, give no --out")
+        raise _InputError(f"--resume {resume}: a run goes on with its own settings and folder")
     try:
         config: Any = schema(**given)
     except ValidationError as error:
@@ -326,7 +326,8 @@ def _train(
     settings = run.config.model_dump().items()
     typer.echo("  ".join(f"{name}={value}" for name, value in settings))
     if run.done:
-        typer.echo("the run is done; to go on, give more --epochs")
+        typer.echo("the run is done")
+        typer.echo("give more --epochs to make it longer")
     try:
         kind.train(run, _report_epoch)
     except KeyboardInterrupt:

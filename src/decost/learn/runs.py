@@ -117,7 +117,7 @@ def continue_run(
     if other:
         raise TrainError(
             f"--resume {folder}: a run goes on with its own settings, {other[0]} among them; only"
-            f" its length can change: {', '.join(LENGTH)}"
+            f" {', '.join(LENGTH)} may be others"
         )
     path = _checkpoint(folder)
     tensors, facts = load_run(path)
