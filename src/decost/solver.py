@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from importlib import import_module
-from threading import Event, Lock
+from threading import Event, RLock
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -42,7 +44,42 @@ BATCH = 100
 
 _METHODS: dict[str, Method] = {}
 _PREPARED: set[str] = set()
-_PREPARING = Lock()
+_PREPARING = RLock()
+
+
+def _compiler_lock() -> Any:
+    """Give the lock that numba holds while it compiles or loads a kernel, once it is there."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    return getattr(module, "global_compiler_lock", None) or nullcontext()
+
+
+class _Fork:
+    """Lets no process fork while another thread prepares or compiles.
+
+    The child would have that thread's locks, but not the thread that opens them again.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[ExitStack] = []
+
+    def hold(self) -> None:
+        """Wait for what is being prepared, and begin nothing new."""
+        with ExitStack() as stack:
+            stack.enter_context(_PREPARING)
+            stack.enter_context(_compiler_lock())
+            self._held.append(stack.pop_all())
+
+    def release(self) -> None:
+        """Go on, in parent and child."""
+        if self._held:
+            self._held.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    _FORK = _Fork()
+    os.register_at_fork(
+        before=_FORK.hold, after_in_parent=_FORK.release, after_in_child=_FORK.release
+    )
 
 
 class MethodError(ValueError):
@@ -89,13 +126,14 @@ def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
     from decost.methods.options import ImprovingOptions
 
     method = get_method(name)
-    with _PREPARING:
-        if name not in _PREPARED:
-            if issubclass(method.options, ImprovingOptions):
-                warm_up_greedy()
-            if method.warm_up is not None:
-                method.warm_up()
-        _PREPARED.add(name)
+    if name not in _PREPARED:
+        with _PREPARING:
+            if name not in _PREPARED:
+                if issubclass(method.options, ImprovingOptions):
+                    warm_up_greedy()
+                if method.warm_up is not None:
+                    method.warm_up()
+            _PREPARED.add(name)
     if method.uses is not None:
         for other in {one: None for instance in instances for one in method.uses(instance)}:
             prepare(other)
@@ -126,7 +164,8 @@ def solve(
     **options
         Further options of the method. Every method that goes on improving its plan takes
         `start`, a feasible plan (or a result) than which the answer is never worse, and
-        `progress`, which is called with a `Progress` when there is news.
+        `progress`, which is called with a `Progress` when there is news; if it answers False,
+        the run ends with the best plan so far.
 
     Returns
     -------
