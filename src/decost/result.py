@@ -16,6 +16,53 @@ Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
 
 @dataclass(frozen=True)
+class Failure:
+    """What takes the place of a result in a set if an instance cannot be solved.
+
+    Attributes
+    ----------
+    instance
+        The problem that was not solved.
+    error
+        What the method raised.
+    runtime
+        Seconds until then.
+    method, seed
+        What failed.
+    """
+
+    instance: Instance
+    error: Exception
+    runtime: float = 0.0
+    method: str = ""
+    seed: int = 0
+
+    @property
+    def status(self) -> Literal["failed"]:
+        """Always "failed", which no result's status is."""
+        return "failed"
+
+    @property
+    def message(self) -> str:
+        """The error in one line; what is no complaint of ours comes with its kind."""
+        words = " ".join(str(self.error).split())
+        if isinstance(self.error, ValueError) and words:
+            return words
+        kind = type(self.error).__name__
+        return f"{kind}: {words}" if words else kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the failure as it is written to JSON."""
+        return {
+            "method": self.method,
+            "status": self.status,
+            "error": self.message,
+            "runtime": self.runtime,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True)
 class Result:
     """A plan with what is known about it.
 

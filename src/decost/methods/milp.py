@@ -474,7 +474,7 @@ def _highs(
 
     def watch(event: Any) -> None:
         if not report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound):
-            highs.cancelSolve()
+            highs.cancelSolve()  # type: ignore[no-untyped-call]
 
     if options.progress is not None:
         highs.cbMipInterrupt.subscribe(watch)  # logging is off
