@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
 
+def gap_of(profit: float, bound: float | None) -> float | None:
+    """How far a profit may be below the optimum, as a share of the bound."""
+    if bound is None:
+        return None
+    return max(0.0, bound - profit) / bound if bound > 0 else 0.0
+
+
 @dataclass(frozen=True)
 class Failure:
     """What takes the place of a result in a set if an instance cannot be solved.
@@ -105,9 +112,7 @@ class Result:
     @property
     def gap(self) -> float | None:
         """How far the profit may be below the optimum, as a share of the bound."""
-        if self.bound is None:
-            return None
-        return max(0.0, self.bound - self.profit) / self.bound if self.bound > 0 else 0.0
+        return gap_of(self.profit, self.bound)
 
     def explain(self, *, time_limit: float | None = None) -> Explanation:
         """Find out why stops are left out, and what one more unit of budget is worth.
