@@ -86,7 +86,7 @@ class PartFile(Rows):
         with self.path.open("rb") as reader:
             first = reader.readline(_MOST_HEAD)
             found = _parsed(first)
-            if found is None and not (_HEAD.startswith(first) or first.startswith(_HEAD)):
+            if not (_HEAD.startswith(first) or first.startswith(_HEAD)):
                 raise FormatError(f"{self.path}: is in the way: no part of a set of plans")
             self._end = len(first)
             for line in reader if found is not None else ():
