@@ -98,7 +98,6 @@ def test_signals_at_random_moments(method: str, tmp_path: Path) -> None:
         else:
             assert run.plans() == expected, where
             if not run.part.exists():
-                assert process.returncode in (0, 130), where
                 run.out.write_text("old")
                 kept = 0
         if process.returncode != -signal.SIGKILL:
