@@ -281,7 +281,7 @@ def test_set_as_json(call: Call, many: Path, tmp_path: Path) -> None:
 
 
 def test_set_in_a_pipe(many: Path) -> None:
-    """If the reader of the output leaves, so does the program, in silence, with what it has."""
+    """If the reader of the output leaves, so does the program, in silence; what it has is kept."""
     decost.write(decost.generate("paper", nodes=12, count=3000), many)
     plans = many.with_name("plans.jsonl")
     process = start("solve", many, "--method", "greedy", "--json", "--out", plans)
@@ -292,9 +292,9 @@ def test_set_in_a_pipe(many: Path) -> None:
     assert process.wait(timeout=60) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
-    indices = [json.loads(line)["index"] for line in plans.read_text().splitlines()]
-    assert indices == list(range(len(indices)))
-    assert 0 < len(indices) < 3000
+    assert not plans.exists()
+    lines = plans.with_name("plans.jsonl.part").read_text().splitlines()
+    assert 0 < len({json.loads(line)["index"] for line in lines[1:]}) == len(lines) - 1 < 3000
 
 
 SLOW = """
@@ -312,8 +312,9 @@ main()
 """
 
 
-def test_interrupted_set(tmp_path: Path) -> None:
-    """Ctrl-C ends a set at once, and what is finished is kept."""
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_interrupted_set(name: str, tmp_path: Path) -> None:
+    """Whatever asks it to end, a set ends at once; what is finished is kept, and the old output."""
     names = ["", "", "", "slow", "slow", "slow"]
     source, plans = tmp_path / "set.jsonl", tmp_path / "plans.jsonl"
     decost.write([Instance(budget=1, xy=[[0, 0]], name=name) for name in names], source)
@@ -327,11 +328,14 @@ def test_interrupted_set(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, name))
     out, err = process.communicate(timeout=20)
-    assert (process.returncode, out, err) == (130, "", "decost: interrupted\n")
-    assert plans.read_text() == "".join(lines)
-    assert {path.name for path in tmp_path.iterdir()} == {"set.jsonl", "plans.jsonl"}
+    part = tmp_path / "plans.jsonl.part"
+    kept = f"decost: 3 of 6 plans are kept in {part}; the same command goes on\n"
+    assert (process.returncode, out, err) == (130, "", f"{kept}decost: interrupted\n")
+    assert plans.read_text() == "old"
+    assert part.read_text().splitlines(keepends=True)[1:] == lines
+    assert {path.name for path in tmp_path.iterdir()} == {"set.jsonl", "plans.jsonl", part.name}
 
 
 def test_interrupted_instance(tmp_path: Path) -> None:
@@ -354,6 +358,68 @@ def test_interrupted_instance(tmp_path: Path) -> None:
     assert plan.read_text() == "old"
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_interrupted_search(name: str, tmp_path: Path) -> None:
+    """The best plan so far is printed and written, and the exit code says that it is that."""
+    source, plan = tmp_path / "one.json", tmp_path / "plan.json"
+    decost.write(decost.generate("mixed", nodes=60, seed=3)[0], source)
+    code = SLOW.replace("main()", SAY_READY + "main()")
+    words = ["solve", source, "--method", "search", "--time-limit", "300", "--json", "--out", plan]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(getattr(signal, name))
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "decost: interrupted\n")
+    assert json.loads(out)["profit"] == json.loads(plan.read_text())["profit"] > 0
+    assert {path.name for path in tmp_path.iterdir()} == {"one.json", "plan.json"}
+
+
+SAY_READY = """
+import threading
+from decost.methods.clock import Clock
+
+begin = Clock.run
+def run(self, kernel, profit):
+    if self.left > 100:
+        threading.Timer(0.3, lambda: print("ready", flush=True)).start()
+    return begin(self, kernel, profit)
+Clock.run = run
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "typer", "decost.solver", "pydantic", "numba"])
+def test_interrupted_import(module: str, trip: Path, tmp_path: Path) -> None:
+    """Ctrl-C while the program is being loaded says so in one line, with no traceback."""
+    folder = tmp_path / "hooks"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(HOOK.format(module=module))
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    plan = tmp_path / "plan.json"
+    words = ("solve", trip, "--method", "greedy", "--out", plan)
+    ended = run(*words, env={**os.environ, "PYTHONPATH": path})
+    assert ended == (130, "", "decost: interrupted\n")
+    assert not plan.exists()
+
+
+HOOK = """
+import signal, sys
+
+class Hook:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Hook())
+"""
+
+
 def test_progress_on_a_terminal(many: Path) -> None:
     """If stderr is a terminal it shows a bar that reaches the end; stdout is not touched."""
     reader, terminal = os.openpty()
@@ -370,7 +436,7 @@ def test_progress_on_a_terminal(many: Path) -> None:
 def test_failing_set_keeps_the_old_plans(
     call: Call, many: Path, tmp_path: Path, registry: None
 ) -> None:
-    """If a method gives up on an instance, the old file is left as it was."""
+    """If a method gives up on all instances, the old file is left as it was."""
 
     def fail(instance: Instance, options: Options) -> Result:
         raise decost.MethodError("budget = 3.5: too large")
@@ -636,6 +702,20 @@ def test_the_instance_is_not_overwritten(call: Call, trip: Path, option: str) ->
         complaint = call.complaint("solve", trip, option, path)
         assert complaint == f"{path}: is the instance itself, and would be lost"
     assert trip.read_text() == before
+
+
+@pytest.mark.parametrize("way", ["same", "other words", "link"])
+def test_plan_and_picture_apart(call: Call, trip: Path, way: str) -> None:
+    """A picture does not take the place of the plan, whatever the two are called."""
+    plan = picture = trip.with_name("plan.png")
+    if way == "other words":
+        picture = trip.parent / ".." / trip.parent.name / "plan.png"
+    elif way == "link":
+        picture = trip.with_name("link.png")
+        picture.symlink_to(plan)
+    complaint = call.complaint("solve", trip, "--out", plan, "--plot", picture)
+    assert complaint == f"--out {plan}, --plot {picture}: one would overwrite the other"
+    assert not plan.exists()
 
 
 def test_pictures_that_are_none(call: Call, trip: Path, many: Path, tmp_path: Path) -> None:

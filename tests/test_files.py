@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any, NoReturn
@@ -169,3 +171,39 @@ def test_pipe(tmp_path: Path) -> None:
     reader.join()
     assert seen == ["new"]
     assert pipe.is_fifo()
+
+
+def test_leftovers_are_removed(tmp_path: Path) -> None:
+    """What a killed process left behind goes with the next writing; what is in use stays."""
+    killed = tmp_path / ".decost-0123456789abcdef.tmp"
+    killed.write_text("half")
+    with replacing(tmp_path / "a") as first:
+        first.write_text("a")
+        with replacing(tmp_path / "b") as second:
+            second.write_text("b")
+            assert names(tmp_path) == {first.name, second.name}
+        assert first.read_text() == "a"
+    assert names(tmp_path) == {"a", "b"}
+    assert (tmp_path / "a").read_text() == "a"
+
+
+KILLED = """
+import os, signal, sys
+from decost.files import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_killed_while_writing(tmp_path: Path) -> None:
+    """A process that is killed leaves the old file, and one temporary file until the next."""
+    path = tmp_path / "a"
+    path.write_text("old")
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", KILLED, path], check=False, timeout=60)
+        assert path.read_text() == "old"
+        assert len(names(tmp_path)) == 2
+    write_text(path, "new")
+    assert names(tmp_path) == {"a"}

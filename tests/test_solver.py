@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import random
+import signal
 import threading
 import time
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 import decost
 from decost import Instance, Method, MethodError, Options, Result, check, generate, profit_of
-from decost.solver import DEFAULT_METHOD, read_options, solve_each
+from decost.solver import DEFAULT_METHOD, read_options, solve_as_done
 from odd_instances import brute_force
 from quick_options import quick
 
@@ -345,7 +347,7 @@ def test_progress(own: list[Instance]) -> None:
 
 def test_results_come_as_they_are_ready(own: list[Instance]) -> None:
     """A large set is not solved whole before the first result, and not on after the last."""
-    results = solve_each(small("paper", 200, nodes=2), "own", threads=1, delay=0.002)
+    results = decost.solve_each(small("paper", 200, nodes=2), "own", threads=1, delay=0.002)
     next(results)
     assert len(own) < 150
     results.close()  # type: ignore[attr-defined]
@@ -377,7 +379,113 @@ def test_error_in_a_set(own: list[Instance]) -> None:
     instances = [
         one.replace(name="bad" if k == 2 else "") for k, one in enumerate(small("paper", 4))
     ]
-    results = solve_each(instances, "own", threads=1)
+    results = decost.solve_each(instances, "own", threads=1)
     assert [next(results).status for _ in range(2)] == ["optimal", "optimal"]
     with pytest.raises(MethodError, match="too small"):
         next(results)
+
+
+def with_faults(*bad: int, count: int = 6) -> list[Instance]:
+    """Make instances of which `own` refuses some."""
+    some = small("paper", count, nodes=3)
+    return [one.replace(name="bad" if k in bad else "") for k, one in enumerate(some)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_errors_as_rows(own: list[Instance], threads: int) -> None:
+    """What cannot be solved is a row with its error; all others are solved."""
+    instances = with_faults(1, 5)
+    options: dict[str, Any] = {"threads": threads, "seed": 7}
+    rows = decost.solve_many(instances, "own", on_error="row", **options)
+    for number, row in enumerate(rows):
+        assert row.instance is instances[number]
+        assert (row.method, row.seed) == ("own", 7)
+        assert isinstance(row, decost.Failure) == (number in (1, 5))
+        if isinstance(row, decost.Failure):
+            assert isinstance(row.error, MethodError)
+            expected = {"method": "own", "status": "failed", "error": "budget = 1: too small"}
+            assert row.to_dict() == expected | {"runtime": row.runtime, "seed": 7}
+    with pytest.raises(MethodError, match="too small"):
+        decost.solve_many(instances, "own", **options)
+
+
+def test_rows_come_in_order(own: list[Instance]) -> None:
+    """The outcomes of `solve_each` are those of `solve_many`, one after another."""
+    instances = with_faults(0, 3, count=40)
+    rows = decost.solve_each(instances, "own", threads=3, on_error="row")
+    assert all(row.instance is mine for row, mine in zip(rows, instances, strict=True))
+    numbers = sorted(number for number, _ in solve_as_done(instances, "own", threads=3))
+    assert numbers == list(range(40))
+
+
+def test_unknown_ways_with_errors(own: list[Instance]) -> None:
+    """Other words than raise and row are refused, before anything is solved."""
+    for solve in (decost.solve_many, decost.solve_each):
+        with pytest.raises(MethodError, match="on_error = 'ignore': must be raise or row"):
+            list(solve(with_faults(), "own", on_error="ignore"))  # type: ignore[call-overload]
+    assert own == []
+
+
+def test_errors_in_a_batch(registry: None) -> None:
+    """Of instances that are solved at once, only those that fail by themselves are failures."""
+
+    def one(instance: Instance, options: Options) -> Result:
+        return many([instance], options)[0]
+
+    def many(instances: Any, options: Options) -> list[Result]:
+        if any(instance.name == "bad" for instance in instances):
+            raise MethodError("budget = 1: too small")
+        return [
+            Result(instance, decost.make_solution(instance, [], []), "feasible")
+            for instance in instances
+        ]
+
+    decost.register(Method("batch", "Many at once.", one, many=many))
+    rows = decost.solve_many(with_faults(2), "batch", on_error="row", threads=1)
+    assert [row.status for row in rows] == ["feasible"] * 2 + ["failed"] + ["feasible"] * 3
+
+
+def test_ctrl_c_in_a_set(own: list[Instance]) -> None:
+    """What is finished comes with the interruption, be it in order or not."""
+    instances = with_faults(count=30)
+
+    def interrupt(done: int) -> None:
+        if done == 10:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        decost.solve_many(instances, "own", threads=2, progress=interrupt)
+    assert isinstance(caught.value, decost.Interrupted)
+    results = caught.value.results
+    assert set(range(10)) <= set(results) < set(range(30))
+    assert all(result.instance is instances[number] for number, result in results.items())
+
+
+def test_unfinished_instances_do_not_hide_others(registry: None) -> None:
+    """While the first instance is being solved, the others count as finished."""
+    release = threading.Event()
+    others = threading.Semaphore(0)
+
+    def function(instance: Instance, options: Options) -> Result:
+        if instance.name == "bad":
+            release.wait(20)
+        result = Result(instance, decost.make_solution(instance, [], []), "feasible")
+        others.release()
+        return result
+
+    def interrupt() -> None:
+        for _ in range(5):
+            others.acquire(timeout=20)
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    decost.register(Method("stuck", "Waits.", function))
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with pytest.raises(decost.Interrupted) as caught:
+            decost.solve_many(with_faults(0), "stuck", threads=2)
+    finally:
+        release.set()
+        thread.join()
+    assert set(caught.value.results) == {1, 2, 3, 4, 5}

@@ -258,6 +258,29 @@ def test_progress_begins_with_the_start(improving: str) -> None:
     assert all(news.profit >= good_plan().profit * (1 - 1e-9) for news in told)
 
 
+@pytest.mark.parametrize("calls", [1, 2])
+def test_progress_stops_a_run(improving: str, vehicles: int, calls: int) -> None:
+    """If it answers False, it is not called again, and the best plan told so far comes back."""
+    if calls > 1 and improving in ("gfacs", "ils", "search"):
+        pytest.skip("may find its best plan before it tells anything")
+    instance = hard(vehicles)
+    if improving == "milp":  # of 100 stops it has nothing to tell for minutes
+        (instance,) = generate("mixed", nodes=25, seed=1, vehicles=vehicles)
+    told: list[Progress] = []
+
+    def stop(news: Progress) -> bool:
+        told.append(news)
+        return len(told) < calls
+
+    more = {"iterations": 10**9} if "iterations" in quick(improving) else {}
+    result = decost.solve(instance, improving, time_limit=40, progress=stop, **more)
+    assert len(told) == calls
+    assert result.runtime < 20  # of the 40 that it would take
+    assert check(instance, result.solution) == []
+    assert result.profit >= told[-1].profit * (1 - 1e-6)
+    assert result.status == "feasible"
+
+
 def test_progress_is_called(improving: str) -> None:
     """What is no function is refused."""
     with pytest.raises(MethodError, match="option progress = 3: "):

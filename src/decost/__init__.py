@@ -5,51 +5,66 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from decost.checker import Violation, check, profit_of
-from decost.instance import TOLERANCE, Instance, InstanceError
-from decost.result import Result
-from decost.solution import Route, Solution, Visit, make_solution
-
 if TYPE_CHECKING:
+    from decost.checker import Violation, check, profit_of
     from decost.files import FormatError
     from decost.formats import read, read_set, read_solution, write
     from decost.generators import generate
+    from decost.instance import TOLERANCE, Instance, InstanceError
     from decost.methods.exact import values_to_go
     from decost.methods.options import ImprovingOptions, Method, Options, Progress
     from decost.plotting import plot_plan
+    from decost.result import Failure, Result
+    from decost.solution import Route, Solution, Visit, make_solution
     from decost.solver import (
+        Interrupted,
         MethodError,
         get_method,
         list_methods,
         prepare,
         register,
         solve,
+        solve_each,
         solve_many,
     )
     from decost.stays import Stays, optimal_stays
 
 __version__ = "0.1.0"
 
-# Imported when first used, so that `import decost` costs little more than numpy.
+# Imported when first used, so that `import decost` costs nothing and Ctrl-C finds it prepared.
 _LAZY = {
+    "TOLERANCE": "instance",
+    "Failure": "result",
     "FormatError": "files",
     "ImprovingOptions": "methods.options",
+    "Instance": "instance",
+    "InstanceError": "instance",
+    "Interrupted": "solver",
     "Method": "methods.options",
     "MethodError": "solver",
     "Options": "methods.options",
     "Progress": "methods.options",
+    "Result": "result",
+    "Route": "solution",
+    "Solution": "solution",
     "Stays": "stays",
+    "Violation": "checker",
+    "Visit": "solution",
+    "check": "checker",
     "generate": "generators",
     "get_method": "solver",
     "list_methods": "solver",
+    "make_solution": "solution",
     "optimal_stays": "stays",
     "plot_plan": "plotting",
     "prepare": "solver",
+    "profit_of": "checker",
     "read": "formats",
     "read_set": "formats",
     "read_solution": "formats",
     "register": "solver",
     "solve": "solver",
+    "solve_each": "solver",
     "solve_many": "solver",
     "values_to_go": "methods.exact",
     "write": "formats",
@@ -57,10 +72,12 @@ _LAZY = {
 
 __all__ = [
     "TOLERANCE",
+    "Failure",
     "FormatError",
     "ImprovingOptions",
     "Instance",
     "InstanceError",
+    "Interrupted",
     "Method",
     "MethodError",
     "Options",
@@ -85,6 +102,7 @@ __all__ = [
     "read_solution",
     "register",
     "solve",
+    "solve_each",
     "solve_many",
     "values_to_go",
     "write",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from io import TextIOWrapper
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -19,6 +21,7 @@ from decost.solver import DEFAULT_METHOD
 if TYPE_CHECKING:
     from decost.instance import Instance
     from decost.result import Result
+    from decost.sets import Rows
 
 app = typer.Typer(
     add_completion=False,
@@ -80,6 +83,9 @@ def _solve(
         Path | None, typer.Option(help="Plan to improve, as --out writes it; never made worse.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin a set anew, whatever OUT.part holds.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the plan: .png, .pdf or .svg.")] = None,
     explain: Annotated[
         bool,
@@ -91,6 +97,7 @@ def _solve(
 ) -> None:
     """Plan the visits of an instance, or of every instance of a set.
 
+    Plans of a set are kept in OUT.part as they come; the same command goes on with them.
     Further options of a method (see `decost methods`) are given as --name value.
     """
     from decost.files import require_writable
@@ -102,7 +109,11 @@ def _solve(
         if path is not None:
             require_writable(path)
             _require_other(path, file)
+    if restart and not (is_set and out is not None):
+        raise _InputError("--restart: is for a set with --out")
     if plot is not None:
+        if out is not None and _same_place(out, plot):
+            raise _InputError(f"--out {out}, --plot {plot}: one would overwrite the other")
         _require_picture(plot)
         if is_set:
             raise _InputError(f"--plot {plot}: {file} holds a set; only a single plan can be drawn")
@@ -114,12 +125,13 @@ def _solve(
         if is_set:
             raise _InputError(f"--start {start}: {file} holds a set; a start is for one instance")
         options["start"] = _read_start(start, method, instances[0])
-    _prepare(method, instances)
     if time_limit is not None:
         options["time_limit"] = time_limit
     if is_set:
-        _solve_set(instances, method, options, threads, as_json, out)
+        with _rows_of(out, instances, method, options, file, restart) as rows:
+            _solve_set(rows, instances, method, options | {"threads": threads}, as_json, out)
         return
+    _prepare(method, instances)
     if threads is not None:
         options["threads"] = threads
     from decost.formats import write
@@ -492,18 +504,25 @@ def _read(
 
 
 def _prepare(method: str, instances: list[Instance]) -> None:
-    """Prepare a method; if that takes long, say why."""
-    from threading import Timer
+    """Prepare a method; if that takes long, say why.
+
+    In a thread of its own: Ctrl-C must not meet a kernel, which it can crash.
+    """
+    from concurrent.futures import ThreadPoolExecutor, wait
 
     from decost.solver import prepare
 
     note = "decost: getting ready; after an installation this compiles for a minute or so"
-    timer = Timer(3.0, lambda: typer.echo(note, err=True))
-    timer.start()
+    pool = ThreadPoolExecutor(1)
     try:
-        prepare(method, instances)
+        ready = pool.submit(prepare, method, instances)
+        if wait([ready], timeout=3.0).not_done:
+            typer.echo(note, err=True)
+        while not ready.done():  # Ctrl-C may not wake a thread that waits without end
+            wait([ready], timeout=0.1)
+        ready.result()
     finally:
-        timer.cancel()
+        pool.shutdown(wait=False)
 
 
 def _method_options(method: str, words: list[str]) -> dict[str, Any]:
@@ -592,51 +611,101 @@ def _option_lines(fields: dict[str, Any], indent: int) -> Iterator[str]:
         yield f"{'':<{indent}}{'--' + flag:<23} {described}"
 
 
-def _solve_set(
+@contextmanager
+def _rows_of(
+    out: Path | None,
     instances: list[Instance],
     method: str,
     options: dict[str, Any],
-    threads: int | None,
+    file: Path,
+    restart: bool,
+) -> Iterator[Rows]:
+    """Give what is finished of a set already, and the place for more."""
+    from decost.files import is_special
+    from decost.sets import Rows, open_part, part_of
+    from decost.solver import get_method, read_options
+
+    settings = read_options(get_method(method), options)
+    if out is None or is_special(out):
+        yield Rows()
+        return
+    _require_other(part_of(out), file)
+    with open_part(out, instances, method, settings, restart=restart) as part:
+        whole = len(instances)
+        if len(part):
+            typer.echo(f"decost: going on with {len(part)} of {whole} plans", err=True)
+        try:
+            yield part
+        except KeyboardInterrupt:
+            kept = f"{len(part)} of {whole} plans are kept in {part.path}"
+            typer.echo(f"decost: {kept}; the same command goes on", err=True)
+            raise
+
+
+def _solve_set(
+    rows: Rows,
+    instances: list[Instance],
+    method: str,
+    options: dict[str, Any],
     as_json: bool,
     out: Path | None,
 ) -> None:
-    from decost.solver import solve_each
+    from decost.sets import PartFile
+    from decost.solver import solve_as_done
 
-    results: list[Result] = []
-    with _json_lines(out) as save, _progress(len(instances)) as advance:
-        for index, result in enumerate(solve_each(instances, method, threads=threads, **options)):
-            line = json.dumps({"index": index} | result.to_dict())
-            save(line)
-            if as_json:
-                typer.echo(line)
-            results.append(result)
-            advance()
+    _prepare(method, instances)
+    open_ones = [index for index in range(len(instances)) if index not in rows]
+    finished = solve_as_done([instances[index] for index in open_ones], method, **options)
+    with _lines_to(None if isinstance(rows, PartFile) else out, as_json) as show:
+        shown = _show_ready(rows, 0, show)
+        with _progress(len(instances), len(rows)) as advance:
+            for number, outcome in finished:
+                index = open_ones[number]
+                rows.add(index, json.dumps({"index": index} | outcome.to_dict()))
+                shown = _show_ready(rows, shown, show)
+                advance()
+    answers = [json.loads(rows[index]) for index in range(len(instances))]
+    failed = [answer for answer in answers if answer["status"] == "failed"]
+    nothing = len(failed) == len(answers) > 0
+    if isinstance(rows, PartFile):
+        rows.discard() if nothing else rows.finish()  # an old output does not go for nothing
+    if nothing:
+        raise _InputError(failed[0]["error"])
     if not as_json:
-        _print_set(results)
+        _print_set([answer for answer in answers if answer["status"] != "failed"])
         if out is not None:
             typer.echo(f"wrote {out}")
+    if failed:
+        first = f"instance {failed[0]['index']}: {failed[0]['error']}"
+        count = f"{len(failed)} of {len(answers)} instances failed"
+        typer.echo(f"decost: {count}; {_shown(first)}", err=True)
+        raise typer.Exit(1)
+
+
+def _show_ready(rows: Rows, shown: int, show: Callable[[str], object] | None) -> int:
+    """Show the next lines as far as they are there; return how many are shown then."""
+    while show is not None and shown in rows:
+        show(rows[shown])
+        shown += 1
+    return shown
 
 
 @contextmanager
-def _json_lines(out: Path | None) -> Iterator[Callable[[str], object]]:
-    """Give a function that saves a line; if interrupted, what there is so far is kept."""
-    from decost.files import replacing
+def _lines_to(out: Path | None, as_json: bool) -> Iterator[Callable[[str], object] | None]:
+    """Give a function that writes a line to stdout, to a device or pipe, or to both."""
+    with nullcontext() if out is None else out.open("w", encoding="utf-8") as file:
 
-    if out is None:
-        yield lambda line: None
-        return
-    interrupt: BaseException | None = None
-    with replacing(out) as temporary, temporary.open("w", encoding="utf-8") as file:
-        try:
-            yield lambda line: file.write(line + "\n")
-        except (KeyboardInterrupt, BrokenPipeError) as error:
-            interrupt = error
-    if interrupt is not None:
-        raise interrupt
+        def show(line: str) -> None:
+            if file is not None:
+                file.write(f"{line}\n")
+            if as_json:
+                typer.echo(line)
+
+        yield show if as_json or file is not None else None
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[], object]]:
+def _progress(total: int, done: int) -> Iterator[Callable[[], object]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -648,7 +717,7 @@ def _progress(total: int) -> Iterator[Callable[[], object]]:
         console=console,
         disable=not console.is_terminal,
     ) as progress:
-        task = progress.add_task("", total=total)
+        task = progress.add_task("", total=total, completed=done)
         yield lambda: progress.advance(task)
 
 
@@ -692,21 +761,24 @@ def _summary(result: Result) -> str:
     )
 
 
-def _print_set(results: list[Result]) -> None:
+def _print_set(answers: list[dict[str, Any]]) -> None:
     from statistics import fmean
 
     from rich.table import Table
 
+    from decost.result import gap_of
+
     table = Table(box=_box())
     for column in ("instances", "mean profit", "optimal", "mean gap to bound", "mean time"):
         table.add_column(column, justify="right", no_wrap=True)
-    gaps = [result.gap for result in results if result.gap is not None]
+    gaps = [gap_of(answer["profit"], answer["bound"]) for answer in answers]
+    known = [gap for gap in gaps if gap is not None]
     table.add_row(
-        str(len(results)),
-        f"{fmean(result.profit for result in results):.6g}",
-        str(sum(result.status == "optimal" for result in results)),
-        f"{100 * fmean(gaps):.3f}%" if len(gaps) == len(results) else "no bound",
-        f"{1000 * fmean(result.runtime for result in results):.3f} ms",
+        str(len(answers)),
+        f"{fmean(answer['profit'] for answer in answers):.6g}",
+        str(sum(answer["status"] == "optimal" for answer in answers)),
+        f"{100 * fmean(known):.3f}%" if len(known) == len(gaps) else "no bound",
+        f"{1000 * fmean(answer['runtime'] for answer in answers):.3f} ms",
     )
     _console().print(table)
 
@@ -728,6 +800,12 @@ def _box() -> Any:
 def _shown(text: str) -> str:
     """Text from a file, in one line and without codes that a terminal would obey."""
     return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _same_place(one: Path, other: Path) -> bool:
+    from decost.files import linked
+
+    return linked(one) == linked(other)
 
 
 def _require_other(path: Path, file: Path) -> None:
@@ -755,6 +833,15 @@ def main() -> NoReturn:
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     if isinstance(sys.stdout, TextIOWrapper):  # a name that a terminal lacks letters for
         sys.stdout.reconfigure(errors="replace")
+    with _heeding_signals() as heard:
+        code = _run()
+        if code == 130 or heard:  # also if there is a plan all the same
+            _interrupt()
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run() -> Any:
+    """Run the command, and give its exit code; complain about errors."""
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -772,15 +859,41 @@ def main() -> NoReturn:
         _complain(str(error), 2)
     except KeyboardInterrupt:  # once more, while the first was dealt with
         _interrupt()
-    if code == 130:
-        _interrupt()
-    sys.exit(code if isinstance(code, int) else 0)
+    return code
+
+
+@contextmanager
+def _heeding_signals() -> Iterator[list[int]]:
+    """Take what asks a process to end for Ctrl-C, so that it leaves in order; list what came."""
+    heard: list[int] = []
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    before = {}
+    if current_thread() is main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            # What is ignored stays so, as with nohup.
+            if number is not None and signal.getsignal(number) in _USUAL:
+                before[number] = signal.signal(number, interrupt)
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_USUAL = (signal.SIG_DFL, signal.default_int_handler)
 
 
 def _interrupt() -> NoReturn:
     """Leave at once: threads may still be solving, and Python would wait for them."""
-    typer.echo("decost: interrupted", err=True)
-    sys.stdout.flush()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):  # nobody may listen any more
+        typer.echo("decost: interrupted", err=True)
+        sys.stdout.flush()
     os._exit(130)
 
 

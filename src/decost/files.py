@@ -6,8 +6,14 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class FormatError(ValueError):
@@ -18,7 +24,8 @@ class FormatError(ValueError):
 def replacing(path: str | Path) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the place of `path` on success.
 
-    On an error the temporary file is removed and whatever was at `path` stays as it was.
+    On an error the temporary file is removed and whatever was at `path` stays as it was. What
+    a process that was killed has left behind is removed by the next that writes there.
 
     Raises
     ------
@@ -26,13 +33,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
         If the folder does not exist or cannot be written, or `path` is a folder.
     """
     require_writable(path)
-    if _is_special(Path(path)):  # a device or a pipe cannot be replaced
+    if is_special(path):
         yield Path(path)
         return
-    target = _linked(path)
+    target = linked(path)
+    _remove_leftovers(target.parent)
     temporary = target.with_name(f".decost-{secrets.token_hex(8)}.tmp")
     try:
-        yield temporary
+        with temporary.open("wb") as mark:
+            lock(mark)  # so that others see that it is not left behind
+            yield temporary
         if target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
@@ -47,14 +57,14 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 def require_writable(path: str | Path) -> None:
     """Raise an OSError now if `path` could not be written later."""
-    place, folder = Path(path), _linked(path).parent
+    place, folder = Path(path), linked(path).parent
     if place.is_dir():
         raise IsADirectoryError(f"{path}: is a folder")
     if not (folder.is_dir() or place.exists()):
         raise FileNotFoundError(f"{path}: there is no folder {place.parent}")
     if not os.access(place if place.exists() else folder, os.W_OK):
         raise PermissionError(f"{path}: cannot be written")
-    if not _is_special(place) and not os.access(folder, os.W_OK):
+    if not is_special(place) and not os.access(folder, os.W_OK):
         raise PermissionError(f"{path}: nothing can be written in its folder")
 
 
@@ -64,10 +74,37 @@ def write_text(path: str | Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _linked(path: str | Path) -> Path:
+def lock(file: IO[Any]) -> bool:
+    """Claim an open file until it is closed; False if another process has it.
+
+    Where files cannot be locked (Windows, some network folders), all claims are granted.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def linked(path: str | Path) -> Path:
     """Where a link leads, so that the file there is replaced and not the link."""
     return Path(os.path.realpath(path))
 
 
-def _is_special(path: Path) -> bool:
-    return path.exists() and not path.is_file()
+def is_special(path: str | Path) -> bool:
+    """Whether there is something that cannot be replaced: a device or a pipe."""
+    return Path(path).exists() and not Path(path).is_file()
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove temporary files in a folder that no process writes any more."""
+    if fcntl is None:
+        return
+    for path in folder.glob(".decost-*.tmp"):
+        with suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()

@@ -206,18 +206,24 @@ def read_solution(path: str | Path, instance: Instance) -> Solution:
 
 
 def read_solutions(path: str | Path, instances: Sequence[Instance]) -> dict[int, Solution]:
-    """Read the plans of a set, one JSON line each, by the `index` of their instance."""
+    """Read the plans of a set, one JSON line each, by the `index` of their instance.
+
+    An instance that could not be solved has an `error` in its line instead of a plan.
+    """
     plans: dict[int, Solution] = {}
+    seen: set[int] = set()
     with Path(path).open("rb") as file:
         for number, line in _lines(path, file):
             where = f"{path}: line {number}"
             data = _json(where, line)
             index = data.get("index") if isinstance(data, dict) else None
-            if not isinstance(index, int) or not 0 <= index < len(instances) or index in plans:
+            if not isinstance(index, int) or not 0 <= index < len(instances) or index in seen:
                 raise FormatError(
                     f"{where}: index = {index!r}: must be from 0 to {len(instances) - 1}, once each"
                 )
-            plans[index] = _solution(where, data, instances[index])
+            seen.add(index)
+            if data.get("status") != "failed":
+                plans[index] = _solution(where, data, instances[index])
     if not plans:
         raise FormatError(f"{path}: holds no plan")
     return plans

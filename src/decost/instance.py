@@ -472,7 +472,8 @@ def whole_number(field: str, value: object, least: int, most: int) -> int:
 
 def _table(field: str, values: npt.ArrayLike) -> FloatArray:
     try:
-        return np.array(values, dtype=np.float64)
+        # In one layout whatever was given, since kernels are compiled for each layout anew.
+        return np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise InstanceError(f"{field}: must be a regular table of numbers") from None
 

@@ -15,6 +15,60 @@ if TYPE_CHECKING:
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
 
+def gap_of(profit: float, bound: float | None) -> float | None:
+    """How far a profit may be below the optimum, as a share of the bound."""
+    if bound is None:
+        return None
+    return max(0.0, bound - profit) / bound if bound > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What takes the place of a result in a set if an instance cannot be solved.
+
+    Attributes
+    ----------
+    instance
+        The problem that was not solved.
+    error
+        What the method raised.
+    runtime
+        Seconds until then.
+    method, seed
+        What failed.
+    """
+
+    instance: Instance
+    error: Exception
+    runtime: float = 0.0
+    method: str = ""
+    seed: int = 0
+
+    @property
+    def status(self) -> Literal["failed"]:
+        """Always "failed", which no result's status is."""
+        return "failed"
+
+    @property
+    def message(self) -> str:
+        """The error in one line; what is no complaint of ours comes with its kind."""
+        words = " ".join(str(self.error).split())
+        if isinstance(self.error, ValueError) and words:
+            return words
+        kind = type(self.error).__name__
+        return f"{kind}: {words}" if words else kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the failure as it is written to JSON."""
+        return {
+            "method": self.method,
+            "status": self.status,
+            "error": self.message,
+            "runtime": self.runtime,
+            "seed": self.seed,
+        }
+
+
 @dataclass(frozen=True)
 class Result:
     """A plan with what is known about it.
@@ -58,9 +112,7 @@ class Result:
     @property
     def gap(self) -> float | None:
         """How far the profit may be below the optimum, as a share of the bound."""
-        if self.bound is None:
-            return None
-        return max(0.0, self.bound - self.profit) / self.bound if self.bound > 0 else 0.0
+        return gap_of(self.profit, self.bound)
 
     def explain(self, *, time_limit: float | None = None) -> Explanation:
         """Find out why stops are left out, and what one more unit of budget is worth.

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
-from threading import Event, Lock
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Event, RLock
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from pydantic import ValidationError
 
 from decost.checker import check
 from decost.instance import Instance
-from decost.result import Result
+from decost.result import Failure, Result
 
 if TYPE_CHECKING:
     from decost.methods.options import Method, Options
@@ -40,13 +43,71 @@ _MODULES = {
 BATCH = 100
 """Most instances that a method for many at once gets at a time."""
 
+TELL = 0.05
+"""Seconds after which what is finished of a bundle of instances is handed over."""
+
+POLL = 0.1
+"""Seconds between two looks for Ctrl-C while others solve."""
+
+Outcome: TypeAlias = Result | Failure
+OnError: TypeAlias = Literal["raise", "row"]
+
 _METHODS: dict[str, Method] = {}
 _PREPARED: set[str] = set()
-_PREPARING = Lock()
+_PREPARING = RLock()
+
+
+def _compiler_lock() -> Any:
+    """Give the lock that numba holds while it compiles or loads a kernel, once it is there."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    return getattr(module, "global_compiler_lock", None) or nullcontext()
+
+
+class _Fork:
+    """Lets no process fork while another thread prepares or compiles.
+
+    The child would have that thread's locks, but not the thread that opens them again.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[ExitStack] = []
+
+    def hold(self) -> None:
+        """Wait for what is being prepared, and begin nothing new."""
+        with ExitStack() as stack:
+            stack.enter_context(_PREPARING)
+            stack.enter_context(_compiler_lock())
+            self._held.append(stack.pop_all())
+
+    def release(self) -> None:
+        """Go on, in parent and child."""
+        if self._held:
+            self._held.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    _FORK = _Fork()
+    os.register_at_fork(
+        before=_FORK.hold, after_in_parent=_FORK.release, after_in_child=_FORK.release
+    )
 
 
 class MethodError(ValueError):
     """An unknown method or option, or a method that cannot solve this instance."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came while a set was solved.
+
+    Attributes
+    ----------
+    results
+        What was finished by then, by the number of the instance.
+    """
+
+    def __init__(self, results: dict[int, Result | Failure]) -> None:
+        super().__init__(f"{len(results)} instances are finished")
+        self.results = results
 
 
 def register(method: Method) -> None:
@@ -89,13 +150,14 @@ def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
     from decost.methods.options import ImprovingOptions
 
     method = get_method(name)
-    with _PREPARING:
-        if name not in _PREPARED:
-            if issubclass(method.options, ImprovingOptions):
-                warm_up_greedy()
-            if method.warm_up is not None:
-                method.warm_up()
-        _PREPARED.add(name)
+    if name not in _PREPARED:
+        with _PREPARING:
+            if name not in _PREPARED:
+                if issubclass(method.options, ImprovingOptions):
+                    warm_up_greedy()
+                if method.warm_up is not None:
+                    method.warm_up()
+            _PREPARED.add(name)
     if method.uses is not None:
         for other in {one: None for instance in instances for one in method.uses(instance)}:
             prepare(other)
@@ -126,7 +188,8 @@ def solve(
     **options
         Further options of the method. Every method that goes on improving its plan takes
         `start`, a feasible plan (or a result) than which the answer is never worse, and
-        `progress`, which is called with a `Progress` when there is news.
+        `progress`, which is called with a `Progress` when there is news; if it answers False,
+        the run ends with the best plan so far.
 
     Returns
     -------
@@ -142,14 +205,35 @@ def solve(
     return _run(prepare(method, [instance]), settings, instance)
 
 
+@overload
+def solve_many(
+    instances: Sequence[Instance],
+    method: str = ...,
+    *,
+    threads: int | None = ...,
+    progress: Callable[[int], object] | None = ...,
+    on_error: Literal["raise"] = ...,
+    **options: Any,
+) -> list[Result]: ...
+@overload
+def solve_many(
+    instances: Sequence[Instance],
+    method: str = ...,
+    *,
+    threads: int | None = ...,
+    progress: Callable[[int], object] | None = ...,
+    on_error: Literal["row"],
+    **options: Any,
+) -> list[Result | Failure]: ...
 def solve_many(
     instances: Sequence[Instance],
     method: str = DEFAULT_METHOD,
     *,
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
+    on_error: OnError = "raise",
     **options: Any,
-) -> list[Result]:
+) -> list[Result] | list[Result | Failure]:
     """Solve a set of instances in parallel; the results come in the order of the instances.
 
     Parameters
@@ -160,23 +244,92 @@ def solve_many(
         How many to solve at a time, by default one a core.
     progress
         Called with the number of instances done, after each of them.
+    on_error
+        What to do if an instance cannot be solved: "raise" its error, or with "row" go on and
+        put a `Failure` in the place of its result.
+
+    Raises
+    ------
+    Interrupted
+        At Ctrl-C: a KeyboardInterrupt that holds what is finished.
     """
-    results = []
-    for result in solve_each(instances, method, threads=threads, **options):
-        results.append(result)
-        if progress is not None:
-            progress(len(results))
-    return results
+    _require_known(on_error)
+    done: dict[int, Any] = {}
+    wanted = 0
+    try:
+        for _ in _solve_into(done, instances, method, threads, options):
+            while wanted in done:
+                _raise_if(on_error == "raise", done[wanted])
+                wanted += 1
+                if progress is not None:
+                    progress(wanted)
+    except KeyboardInterrupt:
+        raise Interrupted(dict(done)) from None
+    return [done[index] for index in range(len(instances))]
 
 
+@overload
+def solve_each(
+    instances: Sequence[Instance],
+    method: str = ...,
+    *,
+    threads: int | None = ...,
+    on_error: Literal["raise"] = ...,
+    **options: Any,
+) -> Iterator[Result]: ...
+@overload
+def solve_each(
+    instances: Sequence[Instance],
+    method: str = ...,
+    *,
+    threads: int | None = ...,
+    on_error: Literal["row"],
+    **options: Any,
+) -> Iterator[Result | Failure]: ...
 def solve_each(
     instances: Sequence[Instance],
     method: str = DEFAULT_METHOD,
     *,
     threads: int | None = None,
+    on_error: OnError = "raise",
     **options: Any,
-) -> Iterator[Result]:
-    """Like `solve_many`, but hand the results out as they come, in order."""
+) -> Iterator[Any]:
+    """Like `solve_many`, but hand the results out as they come, in order.
+
+    Whoever takes them has all but the last few when Ctrl-C comes, or an error is raised.
+    """
+    _require_known(on_error)
+    done: dict[int, Outcome] = {}
+    wanted = 0
+    for _ in _solve_into(done, instances, method, threads, options):
+        while wanted in done:
+            _raise_if(on_error == "raise", done[wanted])
+            yield done.pop(wanted)
+            wanted += 1
+
+
+def solve_as_done(
+    instances: Sequence[Instance],
+    method: str = DEFAULT_METHOD,
+    *,
+    threads: int | None = None,
+    **options: Any,
+) -> Iterator[tuple[int, Outcome]]:
+    """Like `solve_each` with failures as rows, but each comes once it is there, with its index."""
+    done: dict[int, Outcome] = {}
+    for fresh in _solve_into(done, instances, method, threads, options):
+        for index in fresh:
+            yield index, done.pop(index)
+
+
+def _solve_into(
+    done: dict[int, Outcome],
+    instances: Sequence[Instance],
+    method: str,
+    threads: int | None,
+    options: dict[str, Any],
+) -> Iterator[Sequence[int]]:
+    """Solve a set, and give the numbers of instances of which `done` has just got the outcome."""
     settings = read_options(get_method(method), options)
     if getattr(settings, "start", None) is not None:
         raise MethodError("option start: is a plan for one instance, not for a set")
@@ -188,27 +341,61 @@ def solve_each(
     bundle = max(1, min(32, len(instances) // (8 * workers)))
     if chosen.many is not None:
         bundle = max(1, min(BATCH, -(-len(instances) // workers)))
-    bundles = [instances[k : k + bundle] for k in range(0, len(instances), bundle)]
-
     left = Event()
+    finished: SimpleQueue[Sequence[int] | BaseException | None] = SimpleQueue()
 
-    def run(part: Sequence[Instance]) -> list[Result]:
-        if chosen.many is not None:
-            return [] if left.is_set() else _run_many(chosen, settings, part)
-        return [_run(chosen, settings, one) for one in part if not left.is_set()]
+    def run(first: int) -> None:
+        part = instances[first : first + bundle]
+        told, last = first, time.perf_counter()
+        try:
+            if chosen.many is not None and not left.is_set():
+                done.update(enumerate(_attempt_many(chosen, settings, part), first))
+                finished.put(range(first, first + len(part)))
+            for index, instance in enumerate(part if chosen.many is None else (), first):
+                if left.is_set():
+                    return
+                done[index] = _attempt(chosen, settings, instance)
+                if index == first + len(part) - 1 or time.perf_counter() - last > TELL:
+                    finished.put(range(told, index + 1))
+                    told, last = index + 1, time.perf_counter()
+        except BaseException as error:
+            finished.put(error)
+        finally:
+            finished.put(None)  # one bundle less is pending
 
-    pending: deque[Future[list[Result]]] = deque()
+    bundles = iter(range(0, len(instances), bundle))
     pool = ThreadPoolExecutor(workers)
     try:
-        for part in bundles:
-            pending.append(pool.submit(run, part))
-            while len(pending) > 4 * workers:
-                yield from pending.popleft().result()
+        pending = [pool.submit(run, first) for first in islice(bundles, 4 * workers)]
         while pending:
-            yield from pending.popleft().result()
+            news = _next(finished)
+            if isinstance(news, BaseException):
+                raise news
+            if news is not None:
+                yield news
+                continue
+            pending.pop()
+            pending += [pool.submit(run, first) for first in islice(bundles, 1)]
     finally:
         left.set()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _next(queue: SimpleQueue[Any]) -> Any:
+    """Wait for what comes next; Ctrl-C may not wake a thread that waits without end."""
+    while True:
+        with suppress(Empty):
+            return queue.get(timeout=POLL)
+
+
+def _require_known(on_error: OnError) -> None:
+    if on_error not in get_args(OnError):
+        raise MethodError(f"on_error = {on_error!r}: must be raise or row")
+
+
+def _raise_if(wanted: bool, outcome: Outcome) -> None:
+    if wanted and isinstance(outcome, Failure):
+        raise outcome.error
 
 
 def read_options(method: Method, given: dict[str, Any]) -> Options:
@@ -258,6 +445,26 @@ def _best_start(instance: Instance, start: Solution) -> Solution | None:
         raise MethodError(f"option start: the plan is not feasible: {violations[0]}")
     routes = [route.stops for route in start.routes]
     return best_solution(instance, routes) if optimal_stays(instance, routes).feasible else None
+
+
+def _attempt(method: Method, options: Options, instance: Instance) -> Outcome:
+    """Solve, or say why not."""
+    begin = time.perf_counter()
+    try:
+        return _run(method, options, instance)
+    except Exception as error:
+        runtime = time.perf_counter() - begin
+        return Failure(instance, error, runtime, method.name, options.seed)
+
+
+def _attempt_many(
+    method: Method, options: Options, instances: Sequence[Instance]
+) -> Sequence[Outcome]:
+    """Solve some at once; if that fails, one by one, to see which of them it is."""
+    try:
+        return _run_many(method, options, instances)
+    except Exception:
+        return [_attempt(method, options, instance) for instance in instances]
 
 
 def _run_many(method: Method, options: Options, instances: Sequence[Instance]) -> list[Result]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import subprocess
 import sys
@@ -39,21 +38,6 @@ def test_ctrl_c_ends_a_loop(method: str) -> None:
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=30)
         assert errors.splitlines()[-1] == "KeyboardInterrupt"
-
-
-def solve_in_child(seed: int) -> float:
-    """Solve in another process."""
-    (instance,) = decost.generate("paper", nodes=20, window=100, seed=seed)
-    return decost.solve(instance, "exact").profit
-
-
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="has no fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_after_a_fork() -> None:
-    """A child process can solve although its parent's threads are not there."""
-    expected = solve_in_child(3)
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(solve_in_child, (3,)).get(timeout=60) == expected
 
 
 def test_work_passes_errors_on() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import decost
 from decost import Instance, Progress, check, generate, solve
 from decost.methods import columns as module
+from decost.methods.clock import Clock
 from odd_instances import brute_force_team, odd_instance
 from strategies import instances
 
@@ -81,6 +82,28 @@ def test_all_ways_agree(way: str, seed: int) -> None:
     result = solve(instance, "columns", time_limit=60)
     assert result.status == "optimal"
     assert result.profit == pytest.approx(profit, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", [395, 409, 509, 805, 1261])
+def test_lists_where_stops_are_forced(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The routes that are listed for a branch hold the best plan that visits all that it must.
+
+    Brute force finds that plan if these stops earn far more than all others.
+    """
+    random = np.random.default_rng(seed)
+    instance = odd_instance(random, int(random.integers(4, 6))).replace(vehicles=2)
+    must = random.permutation(np.arange(1, instance.nodes))[: int(random.integers(1, 3))]
+    much = np.where(np.isin(np.arange(instance.nodes), must), 1e4, 0.0)
+    best = brute_force_team(instance.replace(reward=instance.reward + much)) - much.sum()
+    assert best >= 0
+    monkeypatch.setattr(module._Search, "_round", lambda *given: None)  # plans by lists alone
+    plan = module._Plan([], 0.0, float(instance.full_profit.sum()))
+    search = module._Search(instance, plan, Clock(None), 2**30)
+    branch = module._Branch(plan.bound, np.isin(search._core.stop, must), search._reach, 2)
+    _, proof = search._converge(branch)
+    assert proof is not None
+    assert search._solve_by_lists(branch, proof, 60.0)
+    assert plan.profit == pytest.approx(best, rel=1e-6, abs=1e-9)
 
 
 @settings(max_examples=40)

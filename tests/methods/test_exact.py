@@ -136,6 +136,26 @@ def test_short_cut_behind_a_short_cut(way: str) -> None:
     assert result.profit == brute_force(instance) == 106
 
 
+def test_short_cut_on_the_way_home(way: str) -> None:
+    """A stop that is left at once may be the quick way home, and so never costs nothing to skip.
+
+    By hand: to stop 2 in 2, wait until 20, stay 7 for 21 and its reward 3, home by way of stop 1
+    (its reward 3) in 1 + 1 = 2 instead of 5: 27 at time 29.
+    """
+    instance = Instance(
+        budget=29,
+        travel=[[0, 3, 2], [1, 0, 4], [5, 1, 0]],
+        open=[0, 12, 20],
+        close=[0, np.inf, 22],
+        reward=[0, 3, 3],
+        pieces=[[], [[0, 3]], [[3, 7]]],
+    )
+    assert brute_force(instance) == 27
+    for method in ("exact", "columns"):
+        result = solve(instance, method)
+        assert (result.status, result.profit) == ("optimal", pytest.approx(27))
+
+
 def test_profit_out_of_reach_hides_nothing(way: str) -> None:
     """A huge rate that leave_by forbids must not make the others' profits look like rounding."""
     instance = Instance(

@@ -18,7 +18,7 @@ from decost.methods import policy
 from decost.methods import search as module
 from decost.methods.options import MOST_ROUNDS
 from decost.methods.search import FIRST_PIECES, FIRST_STOPS, Searches
-from odd_instances import odd_instance
+from odd_instances import brute_force, odd_instance
 
 GO_ON = np.zeros(1, dtype=np.uint8)
 """Tells a kernel that its time is not over."""
@@ -245,3 +245,42 @@ def test_nothing_is_expected_before_the_first_round() -> None:
     searches = Searches(instance, decost.solve(instance, "greedy").solution, 0, 1)
     searches.expect(5.0)
     assert searches._searches[0].memory.figures[END] == math.inf
+
+
+@pytest.mark.parametrize("more", [1, 2, 3])
+def test_short_visits_among_long_stays(more: int) -> None:
+    """A visit that takes less from long stays than it earns is always found.
+
+    By hand: `more` stops fill their 15 each with 2 * 5 + 1 * 10 = 20; a visit for a reward of 5
+    takes 4 from what earns 1, and so gains 1.
+    """
+    nodes = 1 + 2 * more
+    instance = Instance(
+        budget=15 * more,
+        travel=np.zeros((nodes, nodes)),
+        reward=[0.0] * (1 + more) + [5.0] * more,
+        min_stay=[0.0] * (1 + more) + [4.0] * more,
+        pieces=[[]] + [[[2, 5], [1, 10]]] * more + [[]] * more,
+    )
+    assert decost.solve(instance, "exact").profit == pytest.approx(21 * more)
+    assert decost.solve(instance, "greedy").profit == pytest.approx(20 * more)
+    for seed in range(5):
+        for rounds in (0, 30):
+            result = solve(instance, iterations=rounds, seed=seed)
+            assert result.profit == pytest.approx(21 * more)
+
+
+@pytest.mark.parametrize("seed", [205, 491, 1030, 1627, 1705, 1793])
+def test_waits_before_deadlines(seed: int) -> None:
+    """Where a stop before a wait must be left by some time, gains are true: all rounds are done.
+
+    A gain that is none would be taken again and again, and no local search would end.
+    """
+    random = np.random.default_rng(seed)
+    instance = odd_instance(random, int(random.integers(2, 5)))
+    longest = random.random(instance.nodes) * 0.3 * instance.budget
+    deadline = np.maximum(instance.open, 0) + longest + instance.min_stay
+    instance = instance.replace(leave_by=np.minimum(instance.leave_by, deadline))
+    result = solve(instance, iterations=5, time_limit=5.0)
+    assert result.details["rounds"] == 5
+    assert result.profit == pytest.approx(brute_force(instance))

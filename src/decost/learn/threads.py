@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -11,6 +12,13 @@ import torch
 
 _users: list[int] = []  # how many threads torch had before the first of those that run now
 _counting = Lock()
+
+if hasattr(os, "register_at_fork"):  # a child would have the lock, but not who opens it again
+    os.register_at_fork(
+        before=_counting.acquire,
+        after_in_parent=_counting.release,
+        after_in_child=_counting.release,
+    )
 
 
 @contextmanager

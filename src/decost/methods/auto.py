@@ -18,7 +18,7 @@ from decost.instance import Instance
 from decost.methods import exact
 from decost.methods.clock import POLL, Clock
 from decost.methods.greedy import first_plan
-from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
+from decost.methods.options import MOST_ROUNDS, Method, Progress, TimedOptions
 from decost.methods.search import Searches
 from decost.result import Result
 
@@ -48,14 +48,18 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     for teams, looks beside it for a proof and for better plans.
     """
     news = Clock(None, options.progress)  # of several methods in turn
-    options = options.model_copy(
-        update={"progress": lambda found: news.report(found.profit, found.bound)}
-    )
+
+    def pass_on(found: Progress) -> bool:
+        news.report(found.profit, found.bound)
+        return not news.stopped
+
+    options = options.model_copy(update={"progress": pass_on})
     clock = Clock(options.time_limit)
     first = Clock(0.0, options.progress)
     known = _first_answer(instance, options, first)
     news.report(known.profit, known.bound)
-    if known.status == "optimal" or options.time_limit == 0 or first.interrupted:
+    over = options.time_limit == 0 or first.interrupted or news.stopped
+    if known.status == "optimal" or over:
         return known
     name, prove = _prover(instance)
     searches = clock.work(lambda: Searches(instance, known.solution, options.seed, 1))

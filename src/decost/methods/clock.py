@@ -55,6 +55,7 @@ class Clock:
         self._hear = hear
         self._told: tuple[float, float | None] | None = None
         self.interrupted = False
+        self.stopped = False
 
     @property
     def left(self) -> float:
@@ -116,15 +117,21 @@ class Clock:
         return plan if plan is not None and plan.profit > profit else None
 
     def report(self, profit: float, bound: float | None = None) -> None:
-        """Tell the best profit and the least bound so far, if they are news."""
-        if self._progress is None:
+        """Tell the best profit and the least bound so far, if they are news.
+
+        Whoever hears of it may answer False, which ends the time.
+        """
+        if self._progress is None or self.stopped:
             return
         best, least = self._told or (profit, bound)
         bounds = [one for one in (bound, least) if one is not None]
         news = (max(profit, best), min(bounds, default=None))
         if news != self._told:
             self._told = news
-            self._progress(Progress(time.perf_counter() - self._begin, *news))
+            answer = self._progress(Progress(time.perf_counter() - self._begin, *news))
+            if isinstance(answer, bool | np.bool_) and not answer:
+                self.stopped = True
+                self._end = -math.inf
 
     def run(
         self,

@@ -164,10 +164,15 @@ def values_to_go(
     for name, given in (("routes", routes), ("wanted", wanted)):
         if len(given) != len(instances):
             raise ValueError(f"{name}: there are {len(given)} for {len(instances)} instances")
+    masks = [np.array(some, dtype=np.bool_, order="C") for some in wanted]
+    for number, (instance, mask) in enumerate(zip(instances, masks, strict=True)):
+        if mask.shape != (instance.nodes,):
+            shape = f"has shape {mask.shape}, must be ({instance.nodes},)"
+            raise ValueError(f"wanted[{number}]: {shape}")
     if threads == 1:
-        return list(map(run, instances, routes, wanted))
+        return list(map(run, instances, routes, masks))
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        return list(pool.map(run, instances, routes, wanted))
+        return list(pool.map(run, instances, routes, masks))
 
 
 def warm_up() -> None:

@@ -82,10 +82,11 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
         program = _write(instance, network, ceiling)
         hint = _hint(network, plan)
 
-        def report(profit: float, bound: float) -> None:
+        def report(profit: float, bound: float) -> bool:
             unit = ceiling / PROFIT_UNITS
             if math.isfinite(bound):
                 clock.report(max(plan.profit, profit * unit), min(ceiling, bound * unit))
+            return not clock.stopped
 
         answer = solver(program, hint, max(0.0, clock.left), options, report)
     if answer.values is not None:
@@ -436,7 +437,7 @@ def _highs(
     hint: FloatArray | None,
     limit: float,
     options: MilpOptions,
-    report: Callable[[float, float], None],
+    report: Callable[[float, float], bool],
 ) -> _Answer:
     highs = highspy.Highs()  # type: ignore[no-untyped-call]
     settings = {
@@ -470,10 +471,13 @@ def _highs(
     if hint is not None:
         highs.setSolution(len(hint), np.arange(len(hint)), hint)
     highs.HandleUserInterrupt = True
+
+    def watch(event: Any) -> None:
+        if not report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound):
+            highs.cancelSolve()  # type: ignore[no-untyped-call]
+
     if options.progress is not None:
-        highs.cbMipLogging.subscribe(
-            lambda event: report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
-        )
+        highs.cbMipInterrupt.subscribe(watch)  # logging is off
     run_interruptibly(highs.run, highs.cancelSolve)
     info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
     sound = status in (statuses.kOptimal, statuses.kTimeLimit, statuses.kInterrupt)
@@ -498,7 +502,7 @@ def _gurobi(
     hint: FloatArray | None,
     limit: float,
     options: MilpOptions,
-    report: Callable[[float, float], None],
+    report: Callable[[float, float], bool],
 ) -> _Answer:
     settings = {
         "OutputFlag": 0,
@@ -535,7 +539,8 @@ def _gurobi(
             def watch(model: Any, where: int) -> None:
                 if where == names.Callback.MIP:
                     get = model.cbGet
-                    report(get(names.Callback.MIP_OBJBST), get(names.Callback.MIP_OBJBND))
+                    if not report(get(names.Callback.MIP_OBJBST), get(names.Callback.MIP_OBJBND)):
+                        model.terminate()
 
             run_interruptibly(partial(model.optimize, watch), model.terminate)
             return _Answer(

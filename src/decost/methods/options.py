@@ -48,7 +48,8 @@ class ImprovingOptions(Options):
         default=None, description="a plan to begin with; the answer is never worse"
     )
     progress: Callable[[Progress], object] | None = Field(
-        default=None, description="called when a better plan or bound is found"
+        default=None,
+        description="called when a better plan or bound is found; ends the run if it answers False",
     )
 
 
