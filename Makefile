@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PLANNER := $(VENV)/planner
 READY := $(VENV)/ready
 
 .PHONY: help setup demo test lint clean
@@ -14,13 +16,17 @@ help:
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(PLANNER): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "decost needs Python 3.11 or newer; try: make PYTHON=python3.12")'
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -e .
+	@touch $(PLANNER)
+
+$(READY): $(PLANNER)
+	$(PIP) -e '.[dev]'
 	@touch $(READY)
 
-demo: setup
+demo: $(PLANNER)
 	@mkdir -p out
 	@$(RUN) -m decost solve examples/data/city.json --plot out/city.png
 

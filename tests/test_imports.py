@@ -75,3 +75,37 @@ def test_version_is_the_packages() -> None:
     """The version in the code is the one of the package."""
     code = "from importlib.metadata import version; print(version('decost'))"
     assert run(code).strip() == decost.__version__
+
+
+WITHOUT_TORCH = (
+    "import sys\nsys.modules['torch'] = sys.modules['safetensors'] = None\nimport decost\n"
+)
+
+
+def test_plans_without_torch() -> None:
+    """Without the extra `learn` a plan is found and proven, and methods that need it say so."""
+    code = WITHOUT_TORCH + (
+        "day = decost.Instance(budget=9, xy=[[0, 0], [1, 0]], rate=[0, 2], max_stay=[0, 2])\n"
+        "print(decost.solve(day, 'exact').profit, len(decost.list_methods()))\n"
+        "for name in ('decost', 'pomo', 'gfacs'):\n"
+        "    try:\n"
+        "        decost.solve(day, name)\n"
+        "    except decost.MethodError as error:\n"
+        "        print(error)\n"
+    )
+    first, *rest = run(code).splitlines()
+    assert first == "4.0 7"
+    wanted = "needs torch, which comes with: pip install 'decost[learn]'"
+    assert rest == [f"method '{name}': {wanted}" for name in ("decost", "pomo", "gfacs")]
+
+
+@pytest.mark.parametrize("command", ["train", "models"])
+def test_commands_without_torch(command: str) -> None:
+    """What cannot be done without it ends in one line that says what to install."""
+    code = (
+        WITHOUT_TORCH + f"sys.argv = ['decost', '{command}']\nimport decost.cli as cli; cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'decost[learn]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

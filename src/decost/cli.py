@@ -255,7 +255,7 @@ def _plot(
 def _methods() -> None:
     """List the methods and their options."""
     from decost.methods.options import ImprovingOptions
-    from decost.solver import list_methods
+    from decost.solver import list_methods, missing_methods
 
     common = ImprovingOptions.model_fields
     improving = []
@@ -266,6 +266,8 @@ def _methods() -> None:
             typer.echo(line)
         if issubclass(method.options, ImprovingOptions):
             improving.append(method.name)
+    for complaint in missing_methods():
+        typer.echo(complaint)
     typer.echo("\nAll of them take --seed and --time-limit.")
     typer.echo(f"A plan to improve, --start PLAN, is taken by: {', '.join(improving)}.")
 
@@ -855,6 +857,12 @@ def _run() -> Any:
         _complain(f"{error.filename}: {error.strerror}" if known else str(error), 2)
     except MemoryError:
         _complain("not enough memory", 2)
+    except ModuleNotFoundError as error:
+        from decost.solver import LEARN, needs_extra
+
+        if error.name not in LEARN:
+            raise
+        _complain(f"this command {needs_extra(error)}", 2)
     except (_InputError, ValueError) as error:
         _complain(str(error), 2)
     except KeyboardInterrupt:  # once more, while the first was dealt with

@@ -92,6 +92,15 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+LEARN = ("torch", "safetensors")
+"""Libraries that only come with the extra `learn`."""
+
+
+def needs_extra(error: ModuleNotFoundError) -> str:
+    """Say what to install for a library that is missing."""
+    return f"needs {error.name}, which comes with: pip install 'decost[learn]'"
+
+
 class MethodError(ValueError):
     """An unknown method or option, or a method that cannot solve this instance."""
 
@@ -124,13 +133,31 @@ def get_method(name: str) -> Method:
             known = ", ".join(sorted({*_MODULES, *_METHODS}))
             raise MethodError(f"method {name!r}: unknown, choose from: {known}")
         module, attribute = _MODULES[name]
-        _METHODS[name] = getattr(import_module(module), attribute)
+        try:
+            _METHODS[name] = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            if error.name not in LEARN:
+                raise
+            raise MethodError(f"method {name!r}: {needs_extra(error)}") from None
     return _METHODS[name]
 
 
 def list_methods() -> tuple[Method, ...]:
-    """All methods."""
-    return tuple(get_method(name) for name in dict.fromkeys((*_MODULES, *_METHODS)))
+    """All methods for which what they need is installed."""
+    return tuple(one for one in _all_methods() if not isinstance(one, MethodError))
+
+
+def missing_methods() -> tuple[str, ...]:
+    """Say of every other method what is to be installed."""
+    return tuple(str(one) for one in _all_methods() if isinstance(one, MethodError))
+
+
+def _all_methods() -> Iterator[Method | MethodError]:
+    for name in dict.fromkeys((*_MODULES, *_METHODS)):
+        try:
+            yield get_method(name)
+        except MethodError as error:
+            yield error
 
 
 def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:

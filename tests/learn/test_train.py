@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
 
 from decost import cli, generate, solve_many
@@ -203,6 +204,12 @@ def test_files(tmp_path: Path) -> None:
         "curve.png",
         events,
     }
+    scalars = EventAccumulator(str(folder)).Reload()
+    for name in run.history[1]:
+        if name != "epoch":
+            told = [(event.step, event.value) for event in scalars.Scalars(name)]
+            known = [(k, row[name]) for k, row in enumerate(run.history) if name in row]
+            assert told == [(k, pytest.approx(value, rel=1e-6)) for k, value in known]
     assert TrainConfig(**json.loads((folder / "config.json").read_text())) == run.config
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
     card = read_card(folder / "weights.safetensors")

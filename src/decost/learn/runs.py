@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 import torch
 from pydantic import ValidationError
+from torch.utils.tensorboard import SummaryWriter
 
 from decost.benchmark_files import Profit
 from decost.files import write_text
@@ -38,7 +39,6 @@ from decost.learn.checkpoint import (
     save_weights,
 )
 from decost.learn.config import AntsConfig, Source, TrainConfig, first_fault
-from decost.learn.events import EventWriter
 from decost.solver import solve_many
 
 VALIDATION = 2**31
@@ -164,7 +164,7 @@ def finish_run(
 
     An interruption loses at most the epoch that is under way.
     """
-    with EventWriter(run.folder) as events:
+    with SummaryWriter(str(run.folder)) as events:
         if not run.history:
             run.history.append({"epoch": 0.0, **examine(run.network)})
             _save(run, command, events)
@@ -181,14 +181,14 @@ def finish_run(
             report(run)
 
 
-def _save(run: Run[ConfigT, NetworkT], command: str, events: EventWriter) -> None:
+def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> None:
     """Write what the run has come to; the checkpoint last, so that it is never ahead."""
     from decost.plotting import plot_training, save_figure
 
     row = run.history[-1]
     for name, value in row.items():
         if name != "epoch":
-            events.scalar(name, value, run.epoch)
+            events.add_scalar(name, value, run.epoch)
     if run.best == run.epoch:
         save_weights(run.folder / "weights.safetensors", run.network, card(run, command))
     save_figure(plot_training(run.history), run.folder / "curve.png")
