@@ -7,15 +7,12 @@ the same network, but for rounding and the weight decay.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
-from decost.experiments.instances import paper_set, setting_name
-from decost.experiments.measure import solving_tasks
-from decost.experiments.runner import Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, grouped, mean
-from decost.experiments.training import SMALL, TrainingConfig, training_tasks
+from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.tables import add_gaps, grouped, mean
+from decost.bench.training import SMALL, TrainingConfig, training_tasks, variant
 
 
 class SensitivityConfig(TrainingConfig):
@@ -68,31 +65,21 @@ def _label(beta1: int, beta2: int) -> str:
 
 def list_tasks(config: SensitivityConfig, folders: Folders) -> list[Task]:
     """List the proofs, and then a training for each pair."""
-    setting = setting_name(config.nodes, config.window)
-    source = partial(paper_set, config.nodes, config.window, config.count)
-    tasks = solving_tasks(setting, source, range(config.count), config.prover)
-    for beta1 in config.betas:
-        for beta2 in config.betas:
-            tasks += training_tasks(
-                config,
-                folders,
-                setting,
-                _label(beta1, beta2),
-                nodes=config.nodes,
-                window=config.window,
-                beta1=beta1,
-                beta2=beta2,
-            )
-    return tasks
+    variants = {
+        _label(beta1, beta2): {"beta1": beta1, "beta2": beta2}
+        for beta1 in config.betas
+        for beta2 in config.betas
+    }
+    return training_tasks(config, folders, config.nodes, config.window, variants)
 
 
-def summarise(config: SensitivityConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: SensitivityConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each pair, and one for all of them."""
-    groups = grouped(add_gaps(rows, config.prover), "method")
+    groups = grouped(add_gaps(rows, config.prover), "contender")
     table, gaps = [], []
     for beta1 in config.betas:
         for beta2 in config.betas:
-            some = groups[_label(beta1, beta2),]
+            some = groups[variant(_label(beta1, beta2)),]
             gaps.append(mean(some, "gap"))
             table.append(
                 {
@@ -106,10 +93,10 @@ def summarise(config: SensitivityConfig, rows: Sequence[Row]) -> Table:
                 }
             )
     last = ("all", "all", "", f"{np.mean(gaps):.2f}", f"{np.std(gaps):.2f}", *PAPER_ALL)
-    return [*table, dict(zip(table[0], last, strict=True))]
+    return {"": [*table, dict(zip(table[0], last, strict=True))]}
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="sensitivity",
     title="The weights of the two losses",
     paper="The paper's appendix B.4",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from decost.experiments.instances import paper_set, setting_name
-from decost.experiments.measure import measure, read_words, solving_tasks
-from decost.experiments.runner import Config, Experiment, Folders, Key, Row, Task
-from decost.experiments.tables import Table, add_gaps, grouped, paper_columns, performance
-from decost.instance import Instance
+from decost.bench.contender import Contender, Entrant
+from decost.bench.instances import paper_set, setting_name
+from decost.bench.measure import Measured, Source, key_of, measure, solving_tasks
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.tables import add_gaps, grouped, paper_columns, performance, row_name
 from decost.methods.options import ImprovingOptions
-from decost.solver import MethodError
+from decost.solver import MethodError, get_method
 
 
 class IlsTimeConfig(Config):
@@ -24,18 +24,18 @@ class IlsTimeConfig(Config):
     settings: tuple[tuple[int, float], ...] = ((50, 100), (100, 100), (50, 500), (100, 500))
     count: int
     limits: tuple[int, ...]
-    beside: tuple[str, ...] = ("decost", "exact")
+    beside: tuple[Entrant, ...] = (Contender.of("decost"), Contender.of("exact"))
 
 
 QUICK = IlsTimeConfig(
-    methods=("ils",),
+    methods=(Contender.of("ils"),),
     count=2,
     limits=(1, 2, 5),
     reduced="2 instances of each setting, for 1, 2 and 5 s instead of 10, 20, 50 and 200 s",
 )
 
 FULL = IlsTimeConfig(
-    methods=("ils",),
+    methods=(Contender.of("ils"),),
     count=2,
     limits=(10, 20, 50, 200),
     reduced="2 instances of each setting instead of 100 or more",
@@ -75,38 +75,31 @@ PAPER = {
 
 def list_tasks(config: IlsTimeConfig, folders: Folders) -> list[Task]:
     """List the proofs of each setting, and then one run of a method on each instance."""
-    tasks: list[Task] = []
-    for words in config.methods:
-        asked = read_words(words)
-        if not issubclass(asked.method.options, ImprovingOptions) or "time_limit" in asked.given:
+    for contender in config.methods:
+        improving = issubclass(get_method(contender.method).options, ImprovingOptions)
+        if not improving or contender.get("time_limit") is not None:
             raise MethodError(
-                f"method {words!r}: ils-time takes methods that go on improving, without time_limit"
+                f"method '{contender}': ils-time takes methods that go on improving, without "
+                "time_limit"
             )
+    tasks: list[Task] = []
     for nodes, window in config.settings:
         setting = setting_name(nodes, window)
         source = partial(paper_set, nodes, window, config.count)
-        for words in dict.fromkeys((config.prover, *config.beside)):
-            tasks += solving_tasks(setting, source, range(config.count), words)
-        for words in config.methods:
-            asked = read_words(words)
+        for contender in dict.fromkeys((config.prover, *config.beside)):
+            tasks += solving_tasks(setting, source, range(config.count), contender)
+        for contender in config.methods:
+            timed = [contender.having(time_limit=limit) for limit in config.limits]
             for k in range(config.count):
-                keys = tuple(
-                    Key(setting, k, with_limit(words, limit), asked.seed, asked.files)
-                    for limit in config.limits
-                )
-                run = partial(_look, words, source, k, config.limits)
-                tasks.append(Task(keys, run, max(config.limits)))
+                keys = tuple(key_of(setting, k, one) for one in timed)
+                run = partial(_look, contender, source, k, config.limits)
+                tasks.append(Task(keys, run, Measured, max(config.limits)))
     return tasks
 
 
-def with_limit(words: str, limit: float) -> str:
-    """Give a method a time limit."""
-    return f"{words} time_limit={limit:g}"
-
-
-def _look(words: str, source: partial[list[Instance]], k: int, limits: Sequence[int]) -> list[Row]:
+def _look(contender: Contender, source: Source, k: int, limits: Sequence[int]) -> list[Row]:
     """Run a method for the longest time, and say what it had found after each."""
-    row, _, news = measure(with_limit(words, max(limits)), source()[k])
+    row, _, news = measure(contender.having(time_limit=max(limits)), source()[k])
     rows = []
     for limit in limits:
         if limit == max(limits):
@@ -120,24 +113,22 @@ def _look(words: str, source: partial[list[Instance]], k: int, limits: Sequence[
     return rows
 
 
-def summarise(config: IlsTimeConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: IlsTimeConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and limit, and for what stands beside."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "method")
-    limited = [with_limit(words, limit) for words in config.methods for limit in config.limits]
-    table = []
-    for setting in dict.fromkeys(row["setting"] for row in rows):
-        for words in (*limited, *config.beside):
-            paper = PAPER.get(setting, {}).get(words)
-            names = ("score", "gap (%)", "best after (ms)", "time (ms)")
-            table.append(
-                {"setting": setting, "method": words}
-                | performance(groups[setting, words])
-                | paper_columns(names, paper)
-            )
-    return table
+    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
+    timed = [one.having(time_limit=limit) for one in config.methods for limit in config.limits]
+    names = ("score", "gap (%)", "best after (ms)", "time (ms)")
+    table = [
+        {"setting": setting, "method": row_name(contender)}
+        | performance(groups[setting, contender])
+        | paper_columns(names, PAPER.get(setting, {}).get(str(contender)))
+        for setting in dict.fromkeys(row["setting"] for row in rows)
+        for contender in (*timed, *config.beside)
+    ]
+    return {"": table}
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="ils-time",
     title="What ils makes of more time",
     paper="The paper's appendix B.1",

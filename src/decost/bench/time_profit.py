@@ -1,28 +1,24 @@
 """The worked example of docs/time-profit.md: its functions as a table and a picture.
 
-python -m benchmarks.time_profit --out docs/time_profit.png
+All data of the example are whole numbers, and so are the breakpoints of its functions: the best
+profits at all whole times, which `optimal_stays` tells, are the function.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from benchmarks.common import table
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 import decost
-from decost.experiments.figures import _figure
+from decost.bench.runner import Bench, BenchError, Config, Folders, Row, Tables, Task
 from decost.instance import FloatArray
-from decost.kernels.profile import window
-from decost.kernels.routes import Team, chain, make_team, meet, refresh
 from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
-from decost.plotting import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 A, B, C, D = 1, 2, 3, 4
 ROUTE = [A, B, C]
@@ -67,55 +63,79 @@ class Function(NamedTuple):
         return ", ".join(f"({time:g}, {profit:g})" for time, profit in pairs)
 
 
-def team_of(route: list[int]) -> Team:
-    """Compute the functions of all beginnings and ends of a route."""
-    team = make_team(EXAMPLE.arrays, 1, len(route), len(EXAMPLE.piece_rate))
-    team.size[0] = len(route)
-    team.stops[0, : len(route)] = route
-    assert refresh(EXAMPLE.arrays, team, 0, 0)
-    return team
+def breakpoints(value: Callable[[float], float]) -> Function:
+    """Make a function of its values at whole times; minus infinity is where it is not defined."""
+    time = np.arange(0.0, END)
+    profit = np.array([value(moment) for moment in time])
+    time, profit = time[profit > -np.inf], profit[profit > -np.inf]
+    rate = np.diff(profit)
+    slopes = np.concatenate(([np.inf], rate, [-np.inf]))
+    ends = slopes[:-1] != slopes[1:]
+    for end in (0, -1):  # where it is flat, nothing is gained by starting earlier or leaving later
+        ends[end] = rate[end] != 0
+    time, profit = time[ends], profit[ends]
+    return Function(time, profit, np.diff(profit) / np.diff(time))
 
 
-def forwards(team: Team, k: int) -> Function:
-    """Give the function of the first k stops: the profit by the time of leaving the last."""
-    pieces = team.begin_pieces[0, k]
-    rate, length = team.begin_rate[0, k, :pieces], team.begin_length[0, k, :pieces]
-    time = np.cumsum([team.begin_time[0, k], *length])
-    return Function(time, np.cumsum([team.begin_value[0, k], *(rate * length)]), rate.copy())
+def earned(route: list[int], **changes: object) -> float:
+    """Give the most that a route earns in the example, or with some fields changed."""
+    return float(decost.optimal_stays(EXAMPLE.replace(**changes), [route]).profit[0])
 
 
-def backwards(team: Team, k: int) -> Function:
-    """Give the function from stop k on: the profit to come if service there starts at a time."""
-    pieces = team.end_pieces[0, k]
-    rate, length = team.end_rate[0, k, :pieces], team.end_length[0, k, :pieces]
-    time = np.cumsum([team.end_time[0, k], *-length])[::-1]
-    profit = np.cumsum([team.end_value[0, k], *(rate * length)])[::-1]
-    return Function(time, profit, rate[::-1].copy())
+def forwards(route: list[int]) -> Function:
+    """Give the function of a route so far: the profit by the time of leaving its last stop."""
+
+    def value(time: float) -> float:
+        return earned(route, budget=99, leave_by=_put(EXAMPLE.leave_by, route[-1], time))
+
+    return breakpoints(value)
 
 
-def on_start(before: Function, place: int, stop: int) -> Function:
+def backwards(k: int) -> Function:
+    """Give the function from a stop of the route on: the profit to come after a start there."""
+    stop = ROUTE[k]
+    travel = EXAMPLE.travel.copy()
+    travel[0, stop] = 0  # only the way from here on counts
+
+    def value(time: float) -> float:
+        if not EXAMPLE.open[stop] <= time <= EXAMPLE.close[stop]:
+            return -np.inf
+        return earned(ROUTE[k:], xy=None, travel=travel, open=_put(EXAMPLE.open, stop, time))
+
+    return breakpoints(value)
+
+
+def on_start(route: list[int], stop: int) -> Function:
     """Give the function at the next stop: later by the way there, and within its window."""
-    arrive = before.time[0] + EXAMPLE.travel[place, stop]
-    begin = max(arrive, EXAMPLE.open[stop])
-    rate, length = np.empty((2, len(before.rate)))
-    spent, count, _ = window(
-        before.rate,
-        np.diff(before.time),
-        len(before.rate),
-        begin - arrive,
-        EXAMPLE.close[stop] - begin,
-        rate,
-        length,
-    )
-    rate, length = rate[:count], length[:count]
-    profit = np.cumsum([before.profit[0] + spent, *(rate * length)])
-    return Function(np.cumsum([begin, *length]), profit, rate)
+    pieces = [*EXAMPLE.pieces]
+    pieces[stop] = np.empty((0, 2))
+
+    def value(time: float) -> float:
+        if not EXAMPLE.open[stop] <= time <= EXAMPLE.close[stop]:
+            return -np.inf
+        close = _put(EXAMPLE.close, stop, time)
+        return earned([*route, stop], budget=99, close=close, pieces=pieces) - float(
+            EXAMPLE.reward[stop]
+        )
+
+    return breakpoints(value)
 
 
-def draw(team: Team) -> Figure:
+def _put(values: FloatArray, stop: int, value: float) -> FloatArray:
+    changed = values.copy()
+    changed[stop] = value
+    return changed
+
+
+def draw(config: Config, rows: Sequence[Row]) -> Figure:
     """Draw the function on leaving each stop, and the join before the last of them."""
-    leaving = [forwards(team, k + 1) for k in range(len(ROUTE))]
-    figure, axes = _figure("The time-profit function of the route A, B, C", 2, 2, height=7.4)
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    from decost.bench.figures import new_figure
+
+    leaving = [forwards(ROUTE[: k + 1]) for k in range(len(ROUTE))]
+    figure, axes = new_figure("The time-profit function of the route A, B, C", 2, 2, height=7.4)
     titles = ("on leaving A", "on leaving B", "on leaving C", "joined where service at C starts")
     for number, (one, title) in enumerate(zip(axes, titles, strict=True), 1):
         one.set_title(f"{number}   {title}", size=9.5, color=INK, loc="left")
@@ -129,8 +149,8 @@ def draw(team: Team) -> Figure:
         _draw_arrival(one, stop, before)
     for one, function in zip(axes, leaving, strict=False):
         _draw_function(one, function)
-    _write_notes(axes, leaving[2], float(team.profit[0]))
-    _draw_join(axes[3], on_start(leaving[1], B, C), backwards(team, 2))
+    _write_notes(axes, leaving[2], earned(ROUTE))
+    _draw_join(axes[3], on_start([A, B], C), backwards(2))
     figure.legend(
         handles=[
             Patch(color=WINDOW, label="window"),
@@ -235,41 +255,56 @@ def _write(
     axes.text(*at, text, size=7.5, color=colour, ha=side, va="bottom", linespacing=1.25)
 
 
-def main() -> None:
-    """Print the functions and what moves earn, check them, and draw the picture."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    arrays, team = EXAMPLE.arrays, team_of(ROUTE)
+def list_tasks(config: Config, folders: Folders) -> list[Task]:
+    """List nothing: all of it is worked out."""
+    return []
+
+
+def summarise(config: Config, rows: Sequence[Row]) -> Tables:
+    """Give the functions, and what moves earn."""
     names = [str(EXAMPLE.label(stop)) for stop in ROUTE]
-    rows = [(f"on leaving {name}", str(forwards(team, k))) for k, name in enumerate(names, 1)]
-    rows += [(f"from {names[k]} on", str(backwards(team, k))) for k in (2, 1, 0)]
-    for begin in ([A, B], [A], [B]):
-        start = on_start(forwards(team_of(begin), len(begin)), begin[-1], C)
-        before = " and ".join(str(EXAMPLE.label(stop)) for stop in begin)
-        rows.append((f"at C after {before}", str(start)))
-    print(table(("function", "(time, profit)"), rows), end="\n\n")
-
-    best = decost.optimal_stays(EXAMPLE, [ROUTE])
-    joins = [meet(arrays, team, 0, k, k) for k in range(len(ROUTE) + 1)]
-    assert all(profit == best.profit[0] for profit, _ in joins)
-    print(f"stays of A, B, C: {best.stays[0]}, profit {best.profit[0]:g}")
-    print("a unit of time before A, B, C and home is worth", [margin for _, margin in joins])
-
+    functions = [
+        *((f"on leaving {name}", forwards(ROUTE[:k])) for k, name in enumerate(names, 1)),
+        *((f"from {names[k]} on", backwards(k)) for k in (2, 1, 0)),
+        *(
+            (
+                f"at C after {' and '.join(str(EXAMPLE.label(stop)) for stop in begin)}",
+                on_start(begin, C),
+            )
+            for begin in ([A, B], [A], [B])
+        ),
+    ]
     long = decost.make_solution(EXAMPLE, [ROUTE], [[5, 1, 3]])
-    assert decost.check(EXAMPLE, long) == []
-    print(f"each as long as the next window allows: {long.profit:g}")
-    for name, some, first, last in (
-        ("without B", [], 1, 2),
-        ("with D between A and B", [D], 1, 1),
-    ):
-        stops = np.array(some, dtype=np.int64)
-        profit = chain(arrays, team, 0, first, stops, len(stops), 0, last)
-        whole = decost.optimal_stays(EXAMPLE, [[*ROUTE[:first], *some, *ROUTE[last:]]])
-        assert profit == whole.profit[0]
-        print(f"{name}: {profit:g}, gain {profit - team.profit[0]:+g}, stays {whole.stays[0]}")
-    save_figure(draw(team), given.out)
+    if violations := decost.check(EXAMPLE, long):
+        raise BenchError(f"each as long as the next window allows: {violations[0]}")
+    margins = ", ".join(f"{margin(k):g}" for k in range(len(ROUTE) + 1))
+    lines = [
+        *((name, str(function)) for name, function in functions),
+        ("a unit of time before A, B, C and home is worth", margins),
+        ("each as long as the next window allows", f"{long.profit:g}"),
+    ]
+    moves = {"A, B, C": ROUTE, "without B": [A, C], "with D between A and B": [A, D, B, C]}
+    for name, route in moves.items():
+        stays = ", ".join(f"{stay:g}" for stay in decost.optimal_stays(EXAMPLE, [route]).stays[0])
+        gain = earned(route) - earned(ROUTE)
+        lines.append((name, f"{earned(route):g}, gain {gain:+g}, stays {stays}"))
+    return {"": [{"what": name, "(time, profit)": text} for name, text in lines]}
 
 
-if __name__ == "__main__":
-    main()
+def margin(k: int) -> float:
+    """Say what a unit of time is worth before a stop of the route, or before home."""
+    way = [0, *ROUTE, 0]
+    travel = EXAMPLE.travel.copy()
+    travel[way[k], way[k + 1]] += 0.5
+    return 2 * (earned(ROUTE) - earned(ROUTE, xy=None, travel=travel))
+
+
+BENCH = Bench(
+    name="time-profit",
+    title="The worked example of the time-profit function",
+    paper="Not in the paper",
+    scales={scale: Config(reduced="all of it") for scale in ("quick", "full")},
+    tasks=list_tasks,
+    summarise=summarise,
+    draw=draw,
+)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from decost.experiments.instances import random_set
-from decost.experiments.measure import solving_tasks
-from decost.experiments.runner import Config, Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, grouped, mean, performance
+from decost.bench.contender import Contender
+from decost.bench.instances import random_set
+from decost.bench.measure import contest
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.tables import add_gaps, grouped, mean, performance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,8 +37,13 @@ class ScalingConfig(Config):
 
 
 QUICK = ScalingConfig(
-    methods=("greedy", "decost", "search time_limit=0.5", "exact time_limit=2"),
-    prover="exact time_limit=2",
+    methods=(
+        Contender.of("greedy"),
+        Contender.of("decost"),
+        Contender.of("search", time_limit=0.5),
+        Contender.of("exact", time_limit=2),
+    ),
+    prover=Contender.of("exact", time_limit=2),
     kinds=(
         Kind("paper", 100, (50, 200, 1000, 2000)),
         Kind("paper", 500, (50, 200, 1000, 2000)),
@@ -48,8 +54,13 @@ QUICK = ScalingConfig(
 )
 
 FULL = ScalingConfig(
-    methods=("greedy", "decost", "search time_limit=1", "exact time_limit=20"),
-    prover="exact time_limit=20",
+    methods=(
+        Contender.of("greedy"),
+        Contender.of("decost"),
+        Contender.of("search", time_limit=1),
+        Contender.of("exact", time_limit=20),
+    ),
+    prover=Contender.of("exact", time_limit=20),
     kinds=(
         Kind("paper", 100, (50, 100, 200, 500, 1000, 2000)),
         Kind("paper", 500, (50, 100, 200, 500, 1000, 2000)),
@@ -68,8 +79,7 @@ def list_tasks(config: ScalingConfig, folders: Folders) -> list[Task]:
         for stops in kind.stops:
             source = partial(random_set, kind.family, stops + 1, kind.window, config.count)
             setting = f"{kind.name}, {stops} stops"
-            for words in dict.fromkeys((config.prover, *config.methods)):
-                tasks += solving_tasks(setting, source, range(config.count), words)
+            tasks += contest(config, setting, source, range(config.count))
     return tasks
 
 
@@ -77,41 +87,42 @@ def _gaps(config: ScalingConfig, rows: Sequence[Row]) -> list[Row]:
     gaps = []
     for row in add_gaps(rows, config.prover):
         kind, _, size = row["setting"].rpartition(", ")
-        if row["method"] in config.methods:
+        if row["contender"] in config.methods:
             gaps.append({**row, "kind": kind, "stops": int(size.split()[0])})
     return gaps
 
 
-def summarise(config: ScalingConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: ScalingConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each size and method."""
-    groups = grouped(_gaps(config, rows), "kind", "stops", "method")
-    return [
-        {"instances of": kind.name, "stops": str(stops), "method": words}
-        | performance(groups[kind.name, stops, words])
+    groups = grouped(_gaps(config, rows), "kind", "stops", "contender")
+    table = [
+        {"instances of": kind.name, "stops": str(stops), "method": str(contender)}
+        | performance(groups[kind.name, stops, contender])
         for kind in config.kinds
         for stops in kind.stops
-        for words in config.methods
+        for contender in config.methods
     ]
+    return {"": table}
 
 
 def draw(config: ScalingConfig, rows: Sequence[Row]) -> Figure:
     """Draw time and gap of each method against the number of stops."""
-    from decost.experiments.figures import growth
+    from decost.bench.figures import growth
 
     curves = {
         kind: {
-            words: [
+            str(contender): [
                 (key[0], mean(these, "seconds"), mean(these, "gap"))
                 for key, these in grouped(some, "stops").items()
             ]
-            for (words,), some in grouped(part, "method").items()
+            for (contender,), some in grouped(part, "contender").items()
         }
         for (kind,), part in grouped(_gaps(config, rows), "kind").items()
     }
     return growth("Time and gap against the number of stops", curves)
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="scaling",
     title="Time and gap against the number of stops",
     paper="Not in the paper",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
-from decost.experiments.instances import paper_set, setting_name
-from decost.experiments.measure import solving_tasks
-from decost.experiments.runner import Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, digits, grouped, mean, paper_columns
-from decost.experiments.training import SMALL, TrainingConfig, training_tasks
+from decost.bench.instances import setting_name
+from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns
+from decost.bench.training import SMALL, TrainingConfig, training_tasks, variant
 
 
 class PtarConfig(TrainingConfig):
@@ -61,22 +59,12 @@ PAPER = {
 
 def list_tasks(config: PtarConfig, folders: Folders) -> list[Task]:
     """List the proofs of each size, and then the trainings without and with the loss."""
-    tasks: list[Task] = []
-    for nodes in config.nodes:
-        setting = setting_name(nodes, config.window)
-        source = partial(paper_set, nodes, config.window, config.count)
-        tasks += solving_tasks(setting, source, range(config.count), config.prover)
-        for label in (WITHOUT, WITH):
-            tasks += training_tasks(
-                config,
-                folders,
-                setting,
-                label,
-                nodes=nodes,
-                window=config.window,
-                ptar=label == WITH,
-            )
-    return tasks
+    variants = {label: {"ptar": label == WITH} for label in (WITHOUT, WITH)}
+    return [
+        task
+        for nodes in config.nodes
+        for task in training_tasks(config, folders, nodes, config.window, variants)
+    ]
 
 
 def gained_and_added(
@@ -92,13 +80,13 @@ def gained_and_added(
     return gained, added, gained / added if added > 0 else None
 
 
-def summarise(config: PtarConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: PtarConfig, rows: Sequence[Row]) -> Tables:
     """Make two lines for each size; the loss costs time in training alone."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "method")
+    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
     table = []
     for nodes in config.nodes:
         setting = setting_name(nodes, config.window)
-        pair = [groups[setting, label] for label in (WITHOUT, WITH)]
+        pair = [groups[setting, variant(label)] for label in (WITHOUT, WITH)]
         gaps = (mean(pair[0], "gap"), mean(pair[1], "gap"))
         epochs = (mean(pair[0], "epoch_cpu_seconds"), mean(pair[1], "epoch_cpu_seconds"))
         gained, added, efficiency = gained_and_added(gaps, epochs)
@@ -125,10 +113,10 @@ def summarise(config: PtarConfig, rows: Sequence[Row]) -> Table:
                 | dict(zip(names, compared if label == WITH else NOTHING, strict=True))
                 | paper_columns(theirs, paper)
             )
-    return table
+    return {"": table}
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="ptar",
     title="What the pTAR loss gains and costs",
     paper="The paper's appendix B.6",

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from decost.bench.contender import Contender
 from decost.instance import TOLERANCE
 
 Table: TypeAlias = list[dict[str, str]]
@@ -24,7 +25,7 @@ AT_OPTIMUM = 1e-6
 """Gap in percent up to which a plan counts as optimal."""
 
 
-def add_gaps(rows: Sequence[Mapping[str, Any]], prover: str) -> list[dict[str, Any]]:
+def add_gaps(rows: Sequence[Mapping[str, Any]], prover: Contender) -> list[dict[str, Any]]:
     """Give every row its gap in percent to the best plan that its instance can have.
 
     Rows get `gap`, the `optimum` and whether that is `optimum_proven`. It is what the prover
@@ -37,7 +38,7 @@ def add_gaps(rows: Sequence[Mapping[str, Any]], prover: str) -> list[dict[str, A
     """
     known: dict[tuple[Any, ...], dict[str, Any]] = {}
     for of, some in grouped(rows, "setting", "instance").items():
-        proof = next(row for row in some if row["method"] == prover)
+        proof = next(row for row in some if row["contender"] == prover)
         bounds = [row for row in some if row["bound"] is not None]
         proven = any(row["status"] == "optimal" for row in bounds)
         if proof["status"] != "optimal":
@@ -46,8 +47,8 @@ def add_gaps(rows: Sequence[Mapping[str, Any]], prover: str) -> list[dict[str, A
         for row in bounds:
             if best["profit"] > row["bound"] * (1 + TOLERANCE) + TOLERANCE:
                 raise ValueError(
-                    f"{of[0]}, instance {of[1]}: {best['method']} earns {best['profit']}, "
-                    f"more than the bound {row['bound']} of {row['method']}"
+                    f"{of[0]}, instance {of[1]}: {best['contender']} earns {best['profit']}, "
+                    f"more than the bound {row['bound']} of {row['contender']}"
                 )
         known[of] = {"optimum": proof["bound"], "optimum_proven": proven}
     gaps = []
@@ -66,6 +67,12 @@ def grouped(
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), []).append(row)
     return groups
+
+
+def row_name(contender: Contender) -> str:
+    """Name a contender beside the paper's figures, where our network is not to be taken for its."""
+    ours = contender.method == "decost" and not contender.label and not contender.get("weights")
+    return f"{contender} (our network)" if ours else str(contender)
 
 
 def mean(rows: Iterable[Mapping[str, Any]], column: str) -> float:
@@ -133,22 +140,14 @@ def markdown(table: Table) -> str:
     if not table:
         return ""
     heading = [name.removesuffix(" (%)") for name in table[0]]
-    lines = [
-        [cell + "%" if cell and name.endswith("(%)") else cell for name, cell in line.items()]
-        for line in table
-    ]
-    return markdown_table(heading, lines)
+    cells = [[with_unit(name, cell) for name, cell in line.items()] for line in table]
+    lines = [heading, ["---"] * len(heading), *cells]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def markdown_table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Write a heading and rows as Markdown."""
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
-
-
-def machine() -> str:
-    """Name the machine, its load, and how fast it is."""
-    return f"{machine_name()}; {speed()}"
+def with_unit(name: str, cell: str) -> str:
+    """Give a cell of a column the percent sign that stands in its heading."""
+    return cell + "%" if cell and name.endswith("(%)") else cell
 
 
 @cache

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from decost.experiments.instances import paper_set, setting_name
-from decost.experiments.main import NETWORKS, counterpart
-from decost.experiments.measure import solving_tasks
-from decost.experiments.runner import Config, Experiment, Folders, Row, Task
-from decost.experiments.tables import (
-    Table,
+from decost.bench.contender import Contender
+from decost.bench.instances import paper_set, setting_name
+from decost.bench.main import NETWORKS, counterpart
+from decost.bench.measure import contest
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.tables import (
     add_gaps,
     grouped,
     paper_columns,
     percent_over,
     performance,
+    row_name,
 )
 
 
@@ -34,26 +35,26 @@ class TeamConfig(Config):
 
 QUICK = TeamConfig(
     methods=(
-        "ils time_limit=1",
-        "pomo",
-        "decost",
-        "search time_limit=1",
-        "columns time_limit=10",
+        Contender.of("ils", time_limit=1),
+        Contender.of("pomo"),
+        Contender.of("decost"),
+        Contender.of("search", time_limit=1),
+        Contender.of("columns", time_limit=10),
     ),
-    prover="columns time_limit=10",
+    prover=Contender.of("columns", time_limit=10),
     count=10,
     reduced="10 instances; ils for 1 s instead of 10 s",
 )
 
 FULL = TeamConfig(
     methods=(
-        "ils time_limit=10",
-        "pomo",
-        "decost",
-        "search time_limit=1",
-        "columns time_limit=60",
+        Contender.of("ils", time_limit=10),
+        Contender.of("pomo"),
+        Contender.of("decost"),
+        Contender.of("search", time_limit=1),
+        Contender.of("columns", time_limit=60),
     ),
-    prover="columns time_limit=60",
+    prover=Contender.of("columns", time_limit=60),
     count=100,
     reduced="100 instances",
 )
@@ -68,28 +69,26 @@ def list_tasks(config: TeamConfig, folders: Folders) -> list[Task]:
     """List the proofs, and then the methods."""
     setting = f"{setting_name(config.nodes, config.window)}, {config.vehicles} vehicles"
     source = partial(paper_set, config.nodes, config.window, config.count, config.vehicles)
-    tasks: list[Task] = []
-    for words in dict.fromkeys((config.prover, *config.methods)):
-        tasks += solving_tasks(setting, source, range(config.count), words, config.vehicles)
-    return tasks
+    return contest(config, setting, source, range(config.count), config.vehicles)
 
 
-def summarise(config: TeamConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: TeamConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each method."""
-    groups = grouped(add_gaps(rows, config.prover), "method")
+    groups = grouped(add_gaps(rows, config.prover), "contender")
+    pomo = groups.get((Contender.of("pomo"),))
     table = []
-    for words in config.methods:
-        some = groups[words,]
+    for contender in config.methods:
+        some = groups[contender,]
         table.append(
-            {"setting": some[0]["setting"], "method": words}
+            {"setting": some[0]["setting"], "method": row_name(contender)}
             | performance(some)
-            | {"over pomo (%)": percent_over(some, groups.get(("pomo",)))}
-            | paper_columns(("score", "over POMO (%)"), PAPER.get(counterpart(words)))
+            | {"over pomo (%)": percent_over(some, pomo)}
+            | paper_columns(("score", "over POMO (%)"), PAPER.get(counterpart(contender)))
         )
-    return table
+    return {"": table}
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="team",
     title="Teams of three vehicles",
     paper="The paper's appendix B.3",

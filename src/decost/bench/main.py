@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from decost.experiments.instances import paper_set, setting_name
-from decost.experiments.measure import read_words, solving_tasks
-from decost.experiments.runner import Config, Experiment, Folders, Row, Task
-from decost.experiments.tables import (
-    Table,
+from decost.bench.contender import Contender
+from decost.bench.instances import paper_set, setting_name
+from decost.bench.measure import contest
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.tables import (
     add_gaps,
     digits,
     grouped,
     mean,
     paper_columns,
     performance,
+    row_name,
 )
 
 
@@ -53,16 +54,16 @@ class MainConfig(Config):
 
 QUICK = MainConfig(
     methods=(
-        "milp time_limit=2",
-        "greedy",
-        "ils time_limit=1",
-        "gfacs stays=greedy",
-        "gfacs",
-        "pomo",
-        "decost",
-        "search iterations=300",
-        "exact",
-        "auto",
+        Contender.of("milp", time_limit=2),
+        Contender.of("greedy"),
+        Contender.of("ils", time_limit=1),
+        Contender.of("gfacs", stays="greedy"),
+        Contender.of("gfacs"),
+        Contender.of("pomo"),
+        Contender.of("decost"),
+        Contender.of("search", iterations=300),
+        Contender.of("exact"),
+        Contender.of("auto"),
     ),
     settings=(
         Setting(50, 100, 20, 2),
@@ -79,9 +80,9 @@ QUICK = MainConfig(
 
 FULL = MainConfig(
     methods=(
-        "milp time_limit=20",
-        "greedy",
-        "ils time_limit=10",
+        Contender.of("milp", time_limit=20),
+        Contender.of("greedy"),
+        Contender.of("ils", time_limit=10),
         *QUICK.methods[3:],
     ),
     settings=(
@@ -148,14 +149,9 @@ PAPER: dict[str, dict[str, tuple[str, str, str]]] = {
 }
 
 
-_NOT_NAMED = ("time_limit=", "seed=", "solver=", "solver_threads=")
-
-
-def counterpart(words: str) -> str:
-    """Name the paper's method that a method with options stands for, as in `PAPER`."""
-    name, *options = words.split()
-    rest = [option for option in options if not option.startswith(_NOT_NAMED)]
-    return " ".join((name, *rest))
+def counterpart(contender: Contender) -> str:
+    """Name the paper's method that a contender stands for, as in `PAPER`."""
+    return str(contender.without("time_limit", "seed", "solver", "solver_threads"))
 
 
 def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
@@ -163,25 +159,27 @@ def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
     tasks: list[Task] = []
     for setting in config.settings:
         source = partial(paper_set, setting.nodes, setting.window, setting.count)
-        for words in dict.fromkeys((config.prover, *config.methods)):
-            slow = read_words(words).method.name in config.slow
-            names = range(setting.slow_count if slow else setting.count)
-            tasks += solving_tasks(setting.name, source, names, words)
+
+        def count(contender: Contender, setting: Setting = setting) -> int:
+            return setting.slow_count if contender.method in config.slow else setting.count
+
+        tasks += contest(config, setting.name, source, range(setting.count), counts=count)
     return tasks
 
 
-def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: MainConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and method, with the paper's figures beside ours."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "method")
+    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
     table = []
     for setting in config.settings:
-        for words in config.methods:
-            paper = PAPER.get(setting.name, {}).get(counterpart(words))
-            some, proofs = groups[setting.name, words], groups[setting.name, config.prover]
+        for contender in config.methods:
+            paper = PAPER.get(setting.name, {}).get(counterpart(contender))
+            some, proofs = groups[setting.name, contender], groups[setting.name, config.prover]
             figures = performance(some) | {"time by exact's": digits(_slower(some, proofs))}
             beside = paper_columns(("score", "gap (%)", "time (ms)"), paper)
-            table.append({"setting": setting.name, "method": words} | figures | beside)
-    return table
+            named = {"setting": setting.name, "method": row_name(contender)}
+            table.append(named | figures | beside)
+    return {"": table}
 
 
 def _slower(rows: Sequence[Mapping[str, Any]], proofs: Sequence[Mapping[str, Any]]) -> float:
@@ -191,7 +189,7 @@ def _slower(rows: Sequence[Mapping[str, Any]], proofs: Sequence[Mapping[str, Any
     return mean(rows, "seconds") / mean(same, "seconds")
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="main",
     title="All methods on the paper's instances",
     paper="The paper's Tables 1 and 2",

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from decost.experiments.instances import paper_set, setting_name
-from decost.experiments.measure import measure, read_words, row_of, solving_tasks
-from decost.experiments.runner import Config, Experiment, Folders, Key, Row, Task
-from decost.experiments.tables import Table, add_gaps, digits, grouped, mean, spread
+from decost.bench.contender import Contender
+from decost.bench.instances import paper_set, setting_name
+from decost.bench.measure import Measured, Source, key_of, measure, row_of, solving_tasks
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.tables import add_gaps, digits, grouped, mean, spread
 from decost.instance import Instance
 from decost.result import Result
 
@@ -32,13 +33,13 @@ class StayRatioConfig(Config):
 
 
 QUICK = StayRatioConfig(
-    methods=("exact time_limit=10",),
+    methods=(Contender.of("exact", time_limit=10),),
     count=20,
     reduced="20 instances of each setting",
 )
 
 FULL = StayRatioConfig(
-    methods=("exact time_limit=10",),
+    methods=(Contender.of("exact", time_limit=10),),
     count=1000,
     reduced="1,000 instances of each setting",
 )
@@ -54,18 +55,20 @@ def list_tasks(config: StayRatioConfig, folders: Folders) -> list[Task]:
         setting = setting_name(nodes, window)
         source = partial(paper_set, nodes, window, config.count)
         tasks += solving_tasks(setting, source, range(config.count), config.prover)
-        for words in config.methods:
-            asked = read_words(words)
+        for contender in config.methods:
             for percent in config.percents:
+                named = contender.named(f"{contender}, stays {percent}%")
                 for k in range(config.count):
-                    key = Key(setting, k, _label(words, percent), asked.seed, asked.files)
-                    run = partial(_both_stages, words, source, k, percent / 100)
-                    tasks.append(Task((key,), run))
+                    run = partial(_both_stages, contender, source, k, percent)
+                    tasks.append(Task((key_of(setting, k, named),), run, StagedRow))
     return tasks
 
 
-def _label(words: str, percent: int) -> str:
-    return f"{words}, stays {percent}%"
+class StagedRow(Measured):
+    """A row of both stages; time and status are those of stage one."""
+
+    percent: int
+    stage_one: str
 
 
 def fixed_stays(instance: Instance, share: float) -> Instance:
@@ -80,35 +83,26 @@ def fixed_stays(instance: Instance, share: float) -> Instance:
     )
 
 
-def _both_stages(words: str, source: partial[list[Instance]], k: int, share: float) -> list[Row]:
+def _both_stages(contender: Contender, source: Source, k: int, percent: int) -> list[Row]:
     """Plan routes with fixed stays, and then find the best stays for them."""
     from decost.stays import best_solution
 
     instance = source()[k]
-    first = measure(words, fixed_stays(instance, share))
+    first = measure(contender, fixed_stays(instance, percent / 100))
     routes = [route.stops for route in first.result.solution.routes]
     plan = Result(instance, best_solution(instance, routes), "feasible")
-    row = row_of(plan, words)
-    # Time and status are those of stage one: whether its routes are the best for such stays.
-    return [row | {name: first.row[name] for name in ("status", "seconds")}]
-
-
-def _percent(row: Row) -> int:
-    return int(row["method"].rpartition(" ")[2].removesuffix("%"))
+    staged = {name: first.row[name] for name in ("status", "seconds")}
+    return [row_of(plan, contender) | staged | {"percent": percent, "stage_one": str(contender)}]
 
 
 def _gaps(config: StayRatioConfig, rows: Sequence[Row]) -> list[Row]:
-    gaps = [row for row in add_gaps(rows, config.prover) if row["method"] != config.prover]
-    return [
-        {**row, "method": row["method"].rpartition(",")[0], "percent": _percent(row)}
-        for row in gaps
-    ]
+    return [row for row in add_gaps(rows, config.prover) if "percent" in row]
 
 
-def summarise(config: StayRatioConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: StayRatioConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each share over all settings, and one for each setting."""
     table = []
-    for (words,), some in grouped(_gaps(config, rows), "method").items():
+    for (stage_one,), some in grouped(_gaps(config, rows), "stage_one").items():
         parts = {"all": some} | {key[0]: part for key, part in grouped(some, "setting").items()}
         for setting, part in parts.items():
             for (percent,), these in grouped(part, "percent").items():
@@ -116,7 +110,7 @@ def summarise(config: StayRatioConfig, rows: Sequence[Row]) -> Table:
                 paper = PAPER.get(percent, "") if setting == "all" else ""
                 table.append(
                     {
-                        "stage one": words,
+                        "stage one": stage_one,
                         "setting": setting,
                         "stays (%)": str(percent),
                         "instances": str(len(these)),
@@ -130,14 +124,14 @@ def summarise(config: StayRatioConfig, rows: Sequence[Row]) -> Table:
                         "paper's mean (%)": paper,
                     }
                 )
-    return table
+    return {"": table}
 
 
 def draw(config: StayRatioConfig, rows: Sequence[Row]) -> Figure:
     """Draw the gaps against the share: a box for each, and the mean of each setting."""
-    from decost.experiments.figures import gap_by_share
+    from decost.bench.figures import gap_by_share
 
-    gaps = [row for row in _gaps(config, rows) if row["method"] == config.methods[0]]
+    gaps = [row for row in _gaps(config, rows) if row["stage_one"] == str(config.methods[0])]
     boxes = {key[0]: [row["gap"] for row in some] for key, some in grouped(gaps, "percent").items()}
     means = {
         setting: {key[0]: mean(some, "gap") for key, some in grouped(part, "percent").items()}
@@ -146,7 +140,7 @@ def draw(config: StayRatioConfig, rows: Sequence[Row]) -> Figure:
     return gap_by_share("Stays fixed in stage one, optimal in stage two", boxes, means)
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="stay-ratio",
     title="Stays fixed in stage one at a share of the longest",
     paper="The paper's appendix B.5 and its figure",

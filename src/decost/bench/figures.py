@@ -1,4 +1,4 @@
-"""Figures of experiments, in the style of the other pictures."""
+"""Figures of benches, in the style of the other pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def box_plots(title: str, panels: Mapping[str, Mapping[str, Sequence[float]]]) -
     whiskers reach as far as gaps do within one and a half times its height.
     """
     methods = list(dict.fromkeys(name for boxes in panels.values() for name in boxes))
-    figure, axes = _figure(title, 1, len(panels), height=4.4, share="all")
+    figure, axes = new_figure(title, 1, len(panels), height=4.4, share="all")
     for one, (setting, boxes) in zip(axes, panels.items(), strict=True):
         _draw_boxes(one, [boxes.get(name, ()) for name in methods], range(1, len(methods) + 1))
         one.set_xticks(range(1, len(methods) + 1), methods, rotation=90)
@@ -40,7 +40,7 @@ def gap_by_share(
     means: Mapping[str, Mapping[int, float]],
 ) -> Figure:
     """Draw a box of gaps for every share of the stay, and the mean of each setting as a line."""
-    figure, (axes,) = _figure(title, 1, 1, height=4.4)
+    figure, (axes,) = new_figure(title, 1, 1, height=4.4)
     _draw_boxes(axes, list(boxes.values()), list(boxes), width=5.0)
     for number, (setting, points) in enumerate(means.items()):
         axes.plot(list(points), list(points.values()), label=setting, **_line(number))
@@ -61,7 +61,7 @@ def growth(
     A panel is for a kind of instances and a curve for a method, with (stops, seconds, gap).
     """
     methods = list(dict.fromkeys(name for some in curves.values() for name in some))
-    figure, axes = _figure(title, 2, len(curves), height=6.0, share="row")
+    figure, axes = new_figure(title, 2, len(curves), height=6.0, share="row")
     for column, (kind, some) in enumerate(curves.items()):
         above, below = axes[column], axes[len(curves) + column]
         for name, points in some.items():
@@ -84,7 +84,7 @@ def growth(
     return figure
 
 
-def _figure(
+def new_figure(
     title: str,
     rows: int,
     columns: int,
@@ -92,6 +92,7 @@ def _figure(
     height: float,
     share: Literal["none", "row", "all"] = "none",
 ) -> tuple[Figure, list[Axes]]:
+    """Make a figure with a title and empty panels, row by row."""
     figure = Figure(figsize=(_WIDTH, height), dpi=DPI, facecolor="white", layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", size=12, color=INK)
     axes = figure.subplots(rows, columns, sharey=share, squeeze=False).ravel().tolist()

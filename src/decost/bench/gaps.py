@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from decost.experiments import main
-from decost.experiments.main import MainConfig, counterpart
-from decost.experiments.runner import Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, grouped, paper_columns, spread
+from decost.bench import main
+from decost.bench.main import MainConfig, counterpart
+from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.tables import add_gaps, grouped, paper_columns, row_name, spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,9 +36,9 @@ REDUCED = {
 
 def _config(scale: str) -> MainConfig:
     """Take the methods that are worth a box; instances are those of `main`."""
-    config = main.EXPERIMENT.scales[scale]
+    config = main.BENCH.scales[scale]
     left_out = ("milp", "exact", "auto")
-    kept = tuple(words for words in config.methods if words.split()[0] not in left_out)
+    kept = tuple(one for one in config.methods if one.method not in left_out)
     return config.model_copy(update={"methods": kept, "reduced": REDUCED[scale]})
 
 
@@ -47,30 +47,31 @@ def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
     return [task for task in main.list_tasks(config, folders) if task.keys[0].setting in SETTINGS]
 
 
-def summarise(config: MainConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: MainConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each method over all sets, and one for each set.
 
     The first is over instances that all methods have, the same number of each set.
     """
-    gaps = [row for row in add_gaps(rows, config.prover) if row["method"] in config.methods]
+    gaps = [row for row in add_gaps(rows, config.prover) if row["contender"] in config.methods]
     table = []
-    methods = grouped(gaps, "method")
+    methods = grouped(gaps, "contender")
     shared = set.intersection(*(set(map(_instance, some)) for some in methods.values()))
     of_set = [[one for one in shared if one[0] == name] for name in {name for name, _ in shared}]
     least = min(map(len, of_set), default=0)
     common = {one for some in of_set for one in sorted(some)[:least]}
-    for (words,), some in methods.items():
-        paper = PAPER.get(counterpart(words))
+    for (contender,), some in methods.items():
+        paper = PAPER.get(counterpart(contender))
         parts = {"all": [row for row in some if _instance(row) in common]}
         parts |= {key[0]: part for key, part in grouped(some, "setting").items()}
         for setting, part in parts.items():
-            line = {"method": words, "setting": setting, "instances": str(len(part))}
+            line = {"method": row_name(contender), "setting": setting}
+            line["instances"] = str(len(part))
             numbers = spread([row["gap"] for row in part])
             line |= {f"{key} (%)": f"{value:.3f}" for key, value in numbers.items()}
             names = [f"{key} (%)" for key in numbers]
             line |= paper_columns(names, paper if setting == "all" else None)
             table.append(line)
-    return table
+    return {"": table}
 
 
 def _instance(row: Mapping[str, Any]) -> tuple[str, int | str]:
@@ -79,22 +80,22 @@ def _instance(row: Mapping[str, Any]) -> tuple[str, int | str]:
 
 def draw(config: MainConfig, rows: Sequence[Row]) -> Figure:
     """Draw a box for each method and set."""
-    from decost.experiments.figures import box_plots
+    from decost.bench.figures import box_plots
 
-    gaps = [row for row in add_gaps(rows, config.prover) if row["method"] in config.methods]
+    gaps = [row for row in add_gaps(rows, config.prover) if row["contender"] in config.methods]
     panels = {
-        setting: {words: [row["gap"] for row in some] for (words,), some in methods.items()}
+        setting: {row_name(one): [row["gap"] for row in some] for (one,), some in methods.items()}
         for (setting,), part in grouped(gaps, "setting").items()
-        for methods in (grouped(part, "method"),)
+        for methods in (grouped(part, "contender"),)
     }
     return box_plots("Gap to the proven optimum", panels)
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="gaps",
     title="How the gaps are distributed",
     paper="The paper's Figure 3 and appendix B.2",
-    scales={scale: _config(scale) for scale in main.EXPERIMENT.scales},
+    scales={scale: _config(scale) for scale in main.BENCH.scales},
     tasks=list_tasks,
     summarise=summarise,
     draw=draw,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
-from decost.experiments.instances import paper_set, setting_name
-from decost.experiments.measure import solving_tasks
-from decost.experiments.runner import Experiment, Folders, Row, Task
-from decost.experiments.tables import Table, add_gaps, digits, grouped, mean, paper_columns
-from decost.experiments.training import SMALL, TrainingConfig, over_seeds, training_tasks
+from decost.bench.instances import setting_name
+from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns
+from decost.bench.training import SMALL, TrainingConfig, over_seeds, training_tasks, variant
 
 
 class AblationConfig(TrainingConfig):
@@ -69,26 +67,21 @@ PAPER = {
 
 def list_tasks(config: AblationConfig, folders: Folders) -> list[Task]:
     """List the proofs of each setting, and then the trainings."""
-    tasks: list[Task] = []
-    for window in config.windows:
-        setting = setting_name(config.nodes, window)
-        source = partial(paper_set, config.nodes, window, config.count)
-        tasks += solving_tasks(setting, source, range(config.count), config.prover)
-        for label, switches in VARIANTS.items():
-            tasks += training_tasks(
-                config, folders, setting, label, nodes=config.nodes, window=window, **switches
-            )
-    return tasks
+    return [
+        task
+        for window in config.windows
+        for task in training_tasks(config, folders, config.nodes, window, VARIANTS)
+    ]
 
 
-def summarise(config: AblationConfig, rows: Sequence[Row]) -> Table:
+def summarise(config: AblationConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and variant."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "method")
+    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
     table = []
     for window in config.windows:
         setting = setting_name(config.nodes, window)
         for label in VARIANTS:
-            some = groups[setting, label]
+            some = groups[setting, variant(label)]
             gaps = over_seeds(some, "gap")
             paper = PAPER.get(int(window), {}).get(label)
             names = ("score, n=50", "gap, n=50 (%)", "time, n=50 (ms)")
@@ -107,10 +100,10 @@ def summarise(config: AblationConfig, rows: Sequence[Row]) -> Table:
                 }
                 | paper_columns(names, paper)
             )
-    return table
+    return {"": table}
 
 
-EXPERIMENT = Experiment(
+BENCH = Bench(
     name="ablation",
     title="Spatial encoding, stage two and the pTAR loss one by one",
     paper="The paper's Table 3",
