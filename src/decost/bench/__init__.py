@@ -16,6 +16,10 @@ NAMES = (
 """All of them, in the order in which `decost bench all` runs them."""
 
 
+class BenchError(ValueError):
+    """A bench cannot be run as asked, or found what must not be."""
+
+
 def get_bench(name: str) -> Bench[Any]:
     """Look one up by its name.
 
@@ -24,8 +28,6 @@ def get_bench(name: str) -> Bench[Any]:
     BenchError
         If there is none of this name.
     """
-    from decost.bench.runner import BenchError
-
     if name not in NAMES:
         raise BenchError(f"bench {name!r}: unknown, choose from: {', '.join(('all', *NAMES))}")
     bench: Bench[Any] = import_module(f"{__name__}.{name.replace('-', '_')}").BENCH

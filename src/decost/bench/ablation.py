@@ -6,34 +6,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decost.bench.instances import setting_name
+from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns
-from decost.bench.training import SMALL, TrainingConfig, over_seeds, training_tasks, variant
+from decost.bench.training import (
+    SHORT,
+    SMALL,
+    TrainingConfig,
+    over_seeds,
+    training_tasks,
+    variant,
+)
 
-
-class AblationConfig(TrainingConfig):
-    """The size, and the windows."""
-
-    nodes: int
-    windows: tuple[float, ...] = (100, 500)
-
-
-QUICK = AblationConfig(
-    nodes=20,
+QUICK = TrainingConfig(
+    settings=(Setting(20, 100), Setting(20, 500)),
     epochs=3,
     episodes=640,
     seeds=1,
     count=100,
-    settings=SMALL,
-    reduced=(
-        "n=20 instead of 50; a network of 2 layers and width 64, trained on 3 epochs of 640 "
-        "instances instead of 800 of 10,000, so that gaps are large"
-    ),
+    training=SMALL,
+    reduced=f"n=20 instead of 50; {SHORT}",
 )
 
-FULL = AblationConfig(
-    nodes=50,
+FULL = TrainingConfig(
+    settings=(Setting(50, 100), Setting(50, 500)),
     epochs=12,
     episodes=2560,
     seeds=3,
@@ -48,46 +44,23 @@ VARIANTS: dict[str, dict[str, bool]] = {
     "+ SE + STO + SL": {},
 }
 
-# The paper's Table 3 (n=50): score, gap in percent, and runtime in milliseconds.
-PAPER = {
-    100: {
-        "baseline": ("11.3", "25.3", "46.6"),
-        "+ SE": ("11.6", "23.0", "46.7"),
-        "+ SE + STO": ("14.9", "2.28", "77.5"),
-        "+ SE + STO + SL": ("15.1", "1.06", "94.0"),
-    },
-    500: {
-        "baseline": ("31.3", "39.6", "40.7"),
-        "+ SE": ("35.5", "31.2", "39.9"),
-        "+ SE + STO": ("50.9", "1.88", "55.6"),
-        "+ SE + STO + SL": ("51.4", "0.83", "60.4"),
-    },
-}
 
-
-def list_tasks(config: AblationConfig, folders: Folders) -> list[Task]:
+def list_tasks(config: TrainingConfig, folders: Folders) -> list[Task]:
     """List the proofs of each setting, and then the trainings."""
-    return [
-        task
-        for window in config.windows
-        for task in training_tasks(config, folders, config.nodes, window, VARIANTS)
-    ]
+    return training_tasks(config, folders, VARIANTS)
 
 
-def summarise(config: AblationConfig, rows: Sequence[Row]) -> Tables:
+def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and variant."""
     groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
     table = []
-    for window in config.windows:
-        setting = setting_name(config.nodes, window)
+    for setting in config.settings:
         for label in VARIANTS:
-            some = groups[setting, variant(label)]
+            some = groups[setting.name, variant(label)]
             gaps = over_seeds(some, "gap")
-            paper = PAPER.get(int(window), {}).get(label)
-            names = ("score, n=50", "gap, n=50 (%)", "time, n=50 (ms)")
             table.append(
                 {
-                    "setting": setting,
+                    "setting": setting.name,
                     "variant": label,
                     "seeds": str(len(gaps)),
                     "instances": str(len(some) // len(gaps)),
@@ -98,16 +71,9 @@ def summarise(config: AblationConfig, rows: Sequence[Row]) -> Tables:
                     "time (ms)": digits(1e3 * mean(some, "seconds")),
                     "batch": str(some[0]["batch"]),
                 }
-                | paper_columns(names, paper)
+                | paper_columns("ablation", f"TW={setting.window:g}", label)
             )
     return {"": table}
 
 
-BENCH = Bench(
-    name="ablation",
-    title="Spatial encoding, stage two and the pTAR loss one by one",
-    paper="The paper's Table 3",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-)
+BENCH = Bench("ablation", __doc__, QUICK, FULL, list_tasks, summarise)

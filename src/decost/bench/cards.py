@@ -1,4 +1,4 @@
-"""Puts gaps from a table of `decost bench main` on the card of weights (see `decost models`).
+"""The card of weights: gaps from a table of `main` are put on it, see `decost models`.
 
     decost bench cards --weights NAME --table out/main-full.csv --gaps "gaps=gfacs"
 
@@ -12,7 +12,8 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from decost.bench.runner import Bench, BenchError, Config, Folders, Row, Tables, Task
+from decost.bench import BenchError
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 
 
 class CardsConfig(Config):
@@ -58,12 +59,6 @@ def write_card(config: CardsConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench(
-    name="cards",
-    title="Gaps of a table of main, put on the card of weights",
-    paper="Not in the paper",
-    scales={"quick": CardsConfig(), "full": CardsConfig()},
-    tasks=list_tasks,
-    summarise=write_card,
-    needs=("weights", "table", "gaps"),
-)
+NEEDS = ("weights", "table", "gaps")
+
+BENCH = Bench("cards", __doc__, CardsConfig(), CardsConfig(), list_tasks, write_card, needs=NEEDS)

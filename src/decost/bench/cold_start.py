@@ -9,8 +9,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from decost.bench import BenchError
 from decost.bench.contender import Contender
-from decost.bench.runner import Bench, BenchError, Config, Folders, Key, Record, Row, Tables, Task
+from decost.bench.runner import Bench, Config, Folders, Key, Record, Row, Tables, Task
 from decost.bench.tables import timed
 
 
@@ -61,11 +62,4 @@ def summarise(config: ColdStartConfig, rows: Sequence[Row]) -> Tables:
     return {"": [{"run": str(row["instance"]), "seconds": f"{row['seconds']:.1f}"} for row in rows]}
 
 
-BENCH = Bench(
-    name="cold-start",
-    title="The first plan after an installation, and the second",
-    paper="Not in the paper",
-    scales={"quick": ColdStartConfig(), "full": ColdStartConfig()},
-    tasks=list_tasks,
-    summarise=summarise,
-)
+BENCH = Bench("cold-start", __doc__, ColdStartConfig(), ColdStartConfig(), list_tasks, summarise)

@@ -9,7 +9,8 @@ from typing import Any
 import typer
 
 import decost.bench
-from decost.bench.runner import Bench, BenchError, Folders, News, run_bench
+from decost.bench import BenchError
+from decost.bench.runner import Bench, Folders, News, run_bench
 
 USAGE = """\
 Usage: decost bench NAME [--scale quick|full] [--out DIR] [--methods A,B] [--data FOLDER]
@@ -34,9 +35,9 @@ def show_help(name: str | None) -> None:
     """List all benches and, of one, what can be set."""
     typer.echo(USAGE)
     for one in decost.bench.list_benches():
-        typer.echo(f"  {one.name:<12} {one.title} ({one.paper})")
+        typer.echo(f"  {one.name:<12} {one.title}")
     if name is not None:
-        quick = decost.bench.get_bench(name).scales["quick"]
+        quick = decost.bench.get_bench(name).quick
         typer.echo(f"\nFields of {name}, and what they are at the scale quick:")
         for field in quick.options():
             value = getattr(quick, field)

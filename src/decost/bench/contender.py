@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from decost.bench import BenchError
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -39,19 +41,14 @@ class Contender:
 
         Raises
         ------
-        MethodError
-            If the method or an option is unknown, or an option has a value that it cannot have.
+        BenchError
+            If something after the method is not like option=value.
         """
-        from decost.solver import MethodError, get_method, read_options
-
-        name, *pairs = text.split() or [""]
-        method = get_method(name)
+        method, *pairs = text.split() or [""]
         for pair in pairs:
             if "=" not in pair:
-                raise MethodError(f"method {text!r}: {pair!r} is not like option=value")
-        given = dict(pair.split("=", 1) for pair in pairs)
-        read = read_options(method, given)
-        return cls.of(name, **{option: getattr(read, option) for option in given})
+                raise BenchError(f"method {text!r}: {pair!r} is not like option=value")
+        return cls.of(method, **dict(pair.split("=", 1) for pair in pairs))
 
     @property
     def given(self) -> dict[str, Any]:
@@ -80,10 +77,21 @@ class Contender:
         return self.label or " ".join((self.method, *(f"{k}={v}" for k, v in self.options)))
 
 
+def contenders(text: str) -> tuple[Contender, ...]:
+    """Read several, with commas between them."""
+    return tuple(Contender.parse(part) for part in text.split(","))
+
+
 def _text(value: object) -> str:
+    """Write a value so that equal ones have equal texts."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    text = str(value)
+    try:
+        number = float(text)
+    except ValueError:
+        return text.lower() if text in ("True", "False") else text
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
 Entrant = Annotated[

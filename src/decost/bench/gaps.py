@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decost.bench import main
-from decost.bench.main import MainConfig, counterpart
-from decost.bench.runner import Bench, Folders, Row, Tables, Task
-from decost.bench.tables import add_gaps, grouped, paper_columns, row_name, spread
+from decost.bench.measure import contest
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.tables import (
+    add_gaps,
+    counterpart,
+    grouped,
+    paper_columns,
+    row_name,
+    spread,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,38 +23,27 @@ if TYPE_CHECKING:
 SETTINGS = ("n=50, TW=100", "n=50, TW=500", "n=100, TW=100", "n=500, TW=100")
 """The four sets of the paper's appendix B.2."""
 
-# The paper's table in appendix B.2: mean, std, median, q25, q75, min, max over the four sets.
-PAPER = {
-    "pomo": ("31.946", "8.432", "31.666", "26.318", "37.363", "0.000", "76.748"),
-    "greedy": ("15.904", "7.302", "15.343", "10.740", "20.395", "0.000", "61.360"),
-    "gfacs": ("11.728", "7.300", "11.210", "5.597", "16.111", "0.000", "34.373"),
-    "ils": ("4.465", "4.111", "3.743", "1.207", "6.548", "0.000", "31.978"),
-    "decost": ("2.172", "2.131", "1.830", "0.184", "3.393", "0.000", "13.070"),
-}
 
-
-REDUCED = {
-    "quick": (
-        "20 instances of each set (n=500: 10), of which ils has 2, for 1 s each instead of 10 s"
-    ),
-    "full": "1,000 instances of each set (n=500: 100), of which ils has 20",
-}
-
-
-def _config(scale: str) -> MainConfig:
+def _config(config: Config, reduced: str) -> Config:
     """Take the methods that are worth a box; instances are those of `main`."""
-    config = main.BENCH.scales[scale]
     left_out = ("milp", "exact", "auto")
     kept = tuple(one for one in config.methods if one.method not in left_out)
-    return config.model_copy(update={"methods": kept, "reduced": REDUCED[scale]})
+    return config.model_copy(update={"methods": kept, "reduced": reduced})
 
 
-def list_tasks(config: MainConfig, folders: Folders) -> list[Task]:
+QUICK = _config(
+    main.QUICK,
+    "20 instances of each set (n=500: 10), of which ils has 2, for 1 s each instead of 10 s",
+)
+FULL = _config(main.FULL, "1,000 instances of each set (n=500: 100), of which ils has 20")
+
+
+def list_tasks(config: Config, folders: Folders) -> list[Task]:
     """List those of `main` that belong to the four sets."""
-    return [task for task in main.list_tasks(config, folders) if task.keys[0].setting in SETTINGS]
+    return [task for task in contest(config, folders) if task.keys[0].setting in SETTINGS]
 
 
-def summarise(config: MainConfig, rows: Sequence[Row]) -> Tables:
+def summarise(config: Config, rows: Sequence[Row]) -> Tables:
     """Make a line for each method over all sets, and one for each set.
 
     The first is over instances that all methods have, the same number of each set.
@@ -60,7 +56,6 @@ def summarise(config: MainConfig, rows: Sequence[Row]) -> Tables:
     least = min(map(len, of_set), default=0)
     common = {one for some in of_set for one in sorted(some)[:least]}
     for (contender,), some in methods.items():
-        paper = PAPER.get(counterpart(contender))
         parts = {"all": [row for row in some if _instance(row) in common]}
         parts |= {key[0]: part for key, part in grouped(some, "setting").items()}
         for setting, part in parts.items():
@@ -68,9 +63,7 @@ def summarise(config: MainConfig, rows: Sequence[Row]) -> Tables:
             line["instances"] = str(len(part))
             numbers = spread([row["gap"] for row in part])
             line |= {f"{key} (%)": f"{value:.3f}" for key, value in numbers.items()}
-            names = [f"{key} (%)" for key in numbers]
-            line |= paper_columns(names, paper if setting == "all" else None)
-            table.append(line)
+            table.append(line | paper_columns("gaps", setting, counterpart(contender)))
     return {"": table}
 
 
@@ -78,7 +71,7 @@ def _instance(row: Mapping[str, Any]) -> tuple[str, int | str]:
     return row["setting"], row["instance"]
 
 
-def draw(config: MainConfig, rows: Sequence[Row]) -> Figure:
+def draw(config: Config, rows: Sequence[Row]) -> Figure:
     """Draw a box for each method and set."""
     from decost.bench.figures import box_plots
 
@@ -91,13 +84,4 @@ def draw(config: MainConfig, rows: Sequence[Row]) -> Figure:
     return box_plots("Gap to the proven optimum", panels)
 
 
-BENCH = Bench(
-    name="gaps",
-    title="How the gaps are distributed",
-    paper="The paper's Figure 3 and appendix B.2",
-    scales={scale: _config(scale) for scale in main.BENCH.scales},
-    tasks=list_tasks,
-    summarise=summarise,
-    draw=draw,
-    shares="main",
-)
+BENCH = Bench("gaps", __doc__, QUICK, FULL, list_tasks, summarise, draw, shares="main")

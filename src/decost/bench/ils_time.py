@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from decost.bench.contender import Contender, Entrant
-from decost.bench.instances import paper_set, setting_name
+from decost.bench.contender import Contender, Entrant, contenders
+from decost.bench.main import SMALL
 from decost.bench.measure import Measured, Source, key_of, measure, solving_tasks
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, paper_columns, performance, row_name
@@ -21,56 +21,25 @@ class IlsTimeConfig(Config):
     Others stand `beside` it, without a limit.
     """
 
-    settings: tuple[tuple[int, float], ...] = ((50, 100), (100, 100), (50, 500), (100, 500))
-    count: int
     limits: tuple[int, ...]
-    beside: tuple[Entrant, ...] = (Contender.of("decost"), Contender.of("exact"))
+    beside: tuple[Entrant, ...] = contenders("decost, exact")
 
 
 QUICK = IlsTimeConfig(
-    methods=(Contender.of("ils"),),
+    methods=contenders("ils"),
+    settings=SMALL,
     count=2,
     limits=(1, 2, 5),
     reduced="2 instances of each setting, for 1, 2 and 5 s instead of 10, 20, 50 and 200 s",
 )
 
 FULL = IlsTimeConfig(
-    methods=(Contender.of("ils"),),
+    methods=contenders("ils"),
+    settings=SMALL,
     count=2,
     limits=(10, 20, 50, 200),
     reduced="2 instances of each setting instead of 100 or more",
 )
-
-# The paper's table in appendix B.1: score, gap in percent, and milliseconds to reach it, for DeCoST
-# instead those that it takes.
-PAPER = {
-    "n=50, TW=100": {
-        "ils time_limit=10": ("14.5", "4.34", "2109", ""),
-        "ils time_limit=20": ("14.5", "4.34", "2120", ""),
-        "ils time_limit=50": ("14.5", "4.34", "3620", ""),
-        "decost": ("15.1", "1.06", "", "94.0"),
-    },
-    "n=100, TW=100": {
-        "ils time_limit=10": ("24.9", "4.2", "7122", ""),
-        "ils time_limit=20": ("24.9", "4.2", "7162", ""),
-        "ils time_limit=50": ("25.0", "4.1", "12438", ""),
-        "decost": ("25.6", "1.97", "", "158"),
-    },
-    "n=50, TW=500": {
-        "ils time_limit=10": ("47.8", "7.82", "1262", ""),
-        "ils time_limit=20": ("47.8", "7.82", "1270", ""),
-        "ils time_limit=50": ("47.8", "7.82", "2474", ""),
-        "ils time_limit=200": ("47.8", "7.82", "8606", ""),
-        "decost": ("51.4", "0.83", "", "60.4"),
-    },
-    "n=100, TW=500": {
-        "ils time_limit=10": ("85.0", "", "8441", ""),
-        "ils time_limit=20": ("83.5", "", "8305", ""),
-        "ils time_limit=50": ("83.7", "", "12407", ""),
-        "ils time_limit=200": ("83.7", "", "19045", ""),
-        "decost": ("88.1", "", "", "100"),
-    },
-}
 
 
 def list_tasks(config: IlsTimeConfig, folders: Folders) -> list[Task]:
@@ -83,15 +52,15 @@ def list_tasks(config: IlsTimeConfig, folders: Folders) -> list[Task]:
                 "time_limit"
             )
     tasks: list[Task] = []
-    for nodes, window in config.settings:
-        setting = setting_name(nodes, window)
-        source = partial(paper_set, nodes, window, config.count)
+    for setting in config.settings:
+        source = partial(setting.instances, config.count)
+        names = range(setting.size(config.count))
         for contender in dict.fromkeys((config.prover, *config.beside)):
-            tasks += solving_tasks(setting, source, range(config.count), contender)
+            tasks += solving_tasks(setting.name, source, names, contender)
         for contender in config.methods:
             timed = [contender.having(time_limit=limit) for limit in config.limits]
-            for k in range(config.count):
-                keys = tuple(key_of(setting, k, one) for one in timed)
+            for k in names:
+                keys = tuple(key_of(setting.name, k, one) for one in timed)
                 run = partial(_look, contender, source, k, config.limits)
                 tasks.append(Task(keys, run, Measured, max(config.limits)))
     return tasks
@@ -117,22 +86,14 @@ def summarise(config: IlsTimeConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and limit, and for what stands beside."""
     groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
     timed = [one.having(time_limit=limit) for one in config.methods for limit in config.limits]
-    names = ("score", "gap (%)", "best after (ms)", "time (ms)")
     table = [
         {"setting": setting, "method": row_name(contender)}
         | performance(groups[setting, contender])
-        | paper_columns(names, PAPER.get(setting, {}).get(str(contender)))
+        | paper_columns("ils-time", setting, str(contender))
         for setting in dict.fromkeys(row["setting"] for row in rows)
         for contender in (*timed, *config.beside)
     ]
     return {"": table}
 
 
-BENCH = Bench(
-    name="ils-time",
-    title="What ils makes of more time",
-    paper="The paper's appendix B.1",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-)
+BENCH = Bench("ils-time", __doc__, QUICK, FULL, list_tasks, summarise)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple
 from zlib import crc32
 
-from decost.bench.runner import BenchError
+from pydantic import BeforeValidator
+
+from decost.bench import BenchError
 from decost.generators import generate
 from decost.instance import Instance
 
@@ -20,27 +22,54 @@ SEED = 2025
 """Seed of the published set."""
 
 
-def setting_name(nodes: int, window: float) -> str:
-    """Name a setting as the paper does."""
-    return f"n={nodes}, TW={window:g}"
+class Setting(NamedTuple):
+    """Instances of one kind; `most` is how many of them there are at most."""
+
+    nodes: int
+    window: float = 100
+    vehicles: int = 1
+    family: str = "paper"
+    most: int = 10**9
+
+    @classmethod
+    def parse(cls, text: str) -> Setting:
+        """Read "50:100", or with vehicles and family "50:100:3:mixed"."""
+        nodes, window, vehicles, family = (*text.split(":"), "", "", "")[:4]
+        try:
+            return cls(int(nodes), float(window or 100), int(vehicles or 1), family or "paper")
+        except ValueError:
+            raise BenchError(f"setting {text!r}: is not like 50:100 or 50:100:3:mixed") from None
+
+    @property
+    def name(self) -> str:
+        """The paper's name for it."""
+        family = "" if self.family == "paper" else f"{self.family} "
+        team = f", {self.vehicles} vehicles" if self.vehicles > 1 else ""
+        return f"{family}n={self.nodes}, TW={self.window:g}{team}"
+
+    def size(self, count: int) -> int:
+        """Say how many instances are taken if so many are asked for."""
+        return min(count, self.most)
+
+    def instances(self, count: int) -> list[Instance]:
+        """Generate them: the first of the family with seed 2025.
+
+        For 50 nodes and window 100 these are the published ones, which were drawn together.
+        """
+        published = self.family == "paper" and (self.nodes, self.window) == (50, 100)
+        drawn = PUBLISHED if published else self.size(count)
+        return _draw(self.family, self.nodes, self.window, drawn, self.vehicles)[: self.size(count)]
+
+
+SettingField = Annotated[
+    Setting, BeforeValidator(lambda one: Setting.parse(one) if isinstance(one, str) else one)
+]
+"""A field of a configuration that is a setting; a text is read as one."""
 
 
 # Tasks of a setting come one after another, so that few sets are in use at a time.
 @lru_cache(maxsize=4)
-def paper_set(nodes: int, window: float, count: int, vehicles: int = 1) -> list[Instance]:
-    """Generate the first instances of the paper's family with seed 2025.
-
-    For 50 nodes and window 100 these are the published ones, which were drawn together.
-    """
-    drawn = PUBLISHED if (nodes, window) == (50, 100) else count
-    return random_set("paper", nodes, window, drawn, vehicles)[:count]
-
-
-@lru_cache(maxsize=4)
-def random_set(
-    family: str, nodes: int, window: float, count: int, vehicles: int = 1
-) -> list[Instance]:
-    """Generate instances of a family with seed 2025."""
+def _draw(family: str, nodes: int, window: float, count: int, vehicles: int) -> list[Instance]:
     return generate(family, nodes=nodes, window=window, vehicles=vehicles, count=count, seed=SEED)
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import Field
 
-from decost.bench.instances import random_set, setting_name
-from decost.bench.measure import solving_tasks
+from decost.bench.instances import Setting
+from decost.bench.measure import proofs
 from decost.bench.runner import Bench, Config, Folders, Key, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean
 from decost.bench.training import SMALL, Trained, train_and_measure, variant
@@ -31,48 +31,48 @@ WAYS = {"greedy": {"symmetries": False}, "8 symmetries": {"symmetries": True}}
 
 
 class LearningConfig(Config):
-    """One setting, CPU minutes of a training, instances to test on, and settings of training."""
+    """CPU minutes of a training, instances of an epoch, and other settings of training."""
 
-    nodes: int = 50
-    window: float = 100
     minutes: float
-    count: int
     episodes: int = 1280
-    settings: dict[str, int | float] = Field(default_factory=dict)
+    training: dict[str, int | float] = Field(default_factory=dict)
 
 
 QUICK = LearningConfig(
-    nodes=20,
+    settings=(Setting(20),),
     minutes=0.1,
     count=50,
     episodes=128,
-    settings=SMALL,
+    training=SMALL,
     reduced="n=20, 6 CPU seconds each, networks of 2 layers and width 64, so that gaps are large",
 )
-FULL = LearningConfig(minutes=4, count=500, reduced="4 CPU minutes each, one seed")
+FULL = LearningConfig(
+    settings=(Setting(50),), minutes=4, count=500, reduced="4 CPU minutes each, one seed"
+)
 
 
 def list_tasks(config: LearningConfig, folders: Folders) -> list[Task]:
-    """List the proofs, and then the trainings."""
-    setting = setting_name(config.nodes, config.window)
-    source = partial(random_set, "paper", config.nodes, config.window, config.count)
-    tasks = solving_tasks(setting, source, range(config.count), config.prover)
+    """List the proofs, and then the trainings, on the first setting."""
+    setting = config.settings[0]
+    source, tasks = proofs(config, setting)
     for number, (label, kind) in enumerate(RUNS.items()):
         taught = kind.get("teacher") == "exact"
         settings = {
-            "nodes": str(config.nodes),
-            "window": f"{config.window:g}",
+            "nodes": str(setting.nodes),
+            "window": f"{setting.window:g}",
             "cpu_limit": 60 * config.minutes,
             "episodes": config.episodes,
             "epochs": max(1, round(7 * config.minutes)) if taught else 10**6,
             "threads": 1,
-            **config.settings,
+            **config.training,
             **kind,
         }
         keys = tuple(
-            Key(setting, k, variant(f"{label}, {way}")) for way in WAYS for k in range(config.count)
+            Key(setting.name, k, variant(f"{label}, {way}"))
+            for way in WAYS
+            for k in range(config.count)
         )
-        size = f"{config.nodes}-{config.window:g}-{config.minutes:g}"
+        size = f"{setting.nodes}-{setting.window:g}-{config.minutes:g}"
         folder = folders.out / "runs" / f"learning-{size}-{number}"
         work = partial(train_and_measure, folder, settings, source, tuple(WAYS.values()))
         tasks.append(Task(keys, work, Trained, 60 * config.minutes, "training"))
@@ -97,11 +97,4 @@ def summarise(config: LearningConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench(
-    name="learning",
-    title="REINFORCE and the exact teacher at equal CPU time",
-    paper="Not in the paper",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-)
+BENCH = Bench("learning", __doc__, QUICK, FULL, list_tasks, summarise)

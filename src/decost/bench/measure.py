@@ -10,8 +10,10 @@ from statistics import median
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
+from decost.bench import BenchError
 from decost.bench.contender import Contender
-from decost.bench.runner import BenchError, Config, Key, Record, Row, Task
+from decost.bench.instances import Setting
+from decost.bench.runner import Config, Folders, Key, Record, Row, Task
 from decost.bench.tables import load
 from decost.checker import check
 from decost.instance import TOLERANCE, Instance
@@ -86,23 +88,39 @@ def solving_tasks(
     return tasks
 
 
-def contest(
+def versus(
     config: Config,
     setting: str,
     source: Source,
     names: Sequence[int | str],
     vehicles: int = 1,
-    counts: Callable[[Contender], int] | None = None,
 ) -> list[Task]:
     """List the tasks of the prover and then of all methods on instances.
 
-    `counts` says how many of the instances a contender has; all, if it is not given.
+    Methods that the configuration calls slow have the first of the instances only.
     """
     tasks: list[Task] = []
     for contender in dict.fromkeys((config.prover, *config.methods)):
-        some = names[: counts(contender)] if counts is not None else names
+        some = names[: config.slow_count] if contender.method in config.slow else names
         tasks += solving_tasks(setting, source, some, contender, vehicles)
     return tasks
+
+
+def contest(config: Config, folders: Folders) -> list[Task]:
+    """List the tasks of the prover and of all methods on all settings."""
+    tasks: list[Task] = []
+    for one in config.settings:
+        names = range(one.size(config.count))
+        source = partial(one.instances, config.count)
+        tasks += versus(config, one.name, source, names, one.vehicles)
+    return tasks
+
+
+def proofs(config: Config, setting: Setting) -> tuple[Source, list[Task]]:
+    """Give the instances of a setting, and the tasks of the prover on them."""
+    source = partial(setting.instances, config.count)
+    names = range(setting.size(config.count))
+    return source, solving_tasks(setting.name, source, names, config.prover, setting.vehicles)
 
 
 def _measure(contender: Contender, source: Source, part: range) -> list[Row]:

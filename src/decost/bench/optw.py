@@ -1,4 +1,4 @@
-"""Contenders on public benchmark files: profit, bound, gap and time, beside what is known.
+"""OPTW: public files with one vehicle, profit, bound and time beside what is known.
 
 A file of known profits (columns instance, profit, status and, for teams, vehicles) is compared
 with; any disagreement with a proven optimum ends the run.
@@ -13,10 +13,11 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
-from decost.bench.contender import Contender
+from decost.bench import BenchError
+from decost.bench.contender import contenders
 from decost.bench.instances import file_names, list_files, read_files
 from decost.bench.measure import solving_tasks
-from decost.bench.runner import Bench, BenchError, Config, Folders, Row, Tables, Task
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import Table, grouped
 from decost.instance import TOLERANCE
 
@@ -51,13 +52,13 @@ class OptwConfig(Config):
 
 
 QUICK = OptwConfig(
-    methods=(Contender.of("exact", time_limit=2),),
+    methods=contenders("exact time_limit=2"),
     files=("c101", "r101", "rc101", "pr01"),
     reduced="4 files, 2 s each",
 )
 
 FULL = OptwConfig(
-    methods=(Contender.of("exact", time_limit=60),),
+    methods=contenders("exact time_limit=60"),
     files=("c1*", "r1*", "rc1*", "pr0*", "pr10"),
     reduced="c1*, r1*, rc1* and pr01 to pr10, 60 s each",
 )
@@ -197,12 +198,4 @@ def _sum(solved: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-BENCH = Bench(
-    name="optw",
-    title="Public files with one vehicle (OPTW): profit, bound and time",
-    paper="Not in the paper",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-    data="Solomon's or KU Leuven's files",
-)
+BENCH = Bench("optw", __doc__, QUICK, FULL, list_tasks, summarise, data="KU Leuven's files")

@@ -11,10 +11,19 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf
 
+from decost.bench import BenchError
 from decost.bench.contender import Contender
-from decost.bench.instances import paper_set, setting_name
-from decost.bench.measure import Measured, Source, key_of, measure, row_of, solving_tasks
-from decost.bench.runner import Bench, BenchError, Config, Folders, Row, Tables, Task
+from decost.bench.instances import Setting
+from decost.bench.measure import (
+    Measured,
+    Source,
+    key_of,
+    measure,
+    proofs,
+    row_of,
+    solving_tasks,
+)
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean
 from decost.instance import TOLERANCE
 from decost.result import Result
@@ -31,16 +40,18 @@ HEADINGS = ("own stays", "same routes, optimal stays", "optimal inside")
 
 
 class PlugConfig(Config):
-    """Settings, instances of each, and rounds of ils; methods are some of the four."""
+    """Rounds of ils; methods are some of the four."""
 
-    settings: tuple[tuple[int, float], ...] = ((50, 100), (50, 500))
-    count: int
     rounds: int = 100
 
 
-METHODS = tuple(Contender.of(name) for name in WAYS)
-QUICK = PlugConfig(methods=METHODS, count=10, reduced="10 instances of each setting")
-FULL = PlugConfig(methods=METHODS, count=100, reduced="100 instances of each setting")
+QUICK = PlugConfig(
+    methods=tuple(map(Contender.of, WAYS)),
+    settings=(Setting(50, 100), Setting(50, 500)),
+    count=10,
+    reduced="10 instances of each setting",
+)
+FULL = QUICK.model_copy(update={"count": 100, "reduced": "100 instances of each setting"})
 
 
 def _ways(config: PlugConfig, contender: Contender) -> list[Contender]:
@@ -58,16 +69,16 @@ def _ways(config: PlugConfig, contender: Contender) -> list[Contender]:
 def list_tasks(config: PlugConfig, folders: Folders) -> list[Task]:
     """List the proofs of each setting, and then the methods in three ways."""
     tasks: list[Task] = []
-    for nodes, window in config.settings:
-        setting = setting_name(nodes, window)
-        source = partial(paper_set, nodes, window, config.count)
-        tasks += solving_tasks(setting, source, range(config.count), config.prover)
+    for setting in config.settings:
+        source, some = proofs(config, setting)
+        tasks += some
+        names = range(setting.size(config.count))
         for contender in config.methods:
             own, mended, inside = _ways(config, contender)
-            for k in range(config.count):
-                keys = (key_of(setting, k, own), key_of(setting, k, mended))
+            for k in names:
+                keys = (key_of(setting.name, k, own), key_of(setting.name, k, mended))
                 tasks.append(Task(keys, partial(_mend, own, source, k), Measured))
-            tasks += solving_tasks(setting, source, range(config.count), inside)
+            tasks += solving_tasks(setting.name, source, names, inside)
     return tasks
 
 
@@ -87,21 +98,14 @@ def summarise(config: PlugConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and method."""
     groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
     table = []
-    for nodes, window in config.settings:
+    for setting in config.settings:
         for contender in config.methods:
-            setting = setting_name(nodes, window)
-            some = [groups[setting, way] for way in _ways(config, contender)]
-            line = {"setting": setting, "instances": str(config.count), "method": str(contender)}
+            some = [groups[setting.name, way] for way in _ways(config, contender)]
+            line = {"setting": setting.name, "instances": str(len(some[0]))}
+            line["method"] = str(contender)
             gaps = (f"{mean(part, 'gap'):.2f}%" for part in some)
             table.append(line | dict(zip(HEADINGS, gaps, strict=True)))
     return {"": table}
 
 
-BENCH = Bench(
-    name="plug",
-    title="Stage two behind other methods, and inside them",
-    paper="Not in the paper",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-)
+BENCH = Bench("plug", __doc__, QUICK, FULL, list_tasks, summarise)

@@ -4,67 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decost.bench.instances import setting_name
+from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns
-from decost.bench.training import SMALL, TrainingConfig, training_tasks, variant
+from decost.bench.training import SHORT, SMALL, TrainingConfig, training_tasks, variant
 
+REMARK = (
+    "the efficiency is by the CPU time of an epoch, because the loss costs nothing afterwards; "
+    "what its runtimes are of, the paper does not say"
+)
 
-class PtarConfig(TrainingConfig):
-    """The sizes."""
-
-    nodes: tuple[int, ...]
-    window: float = 100
-    remark: str = (
-        "the efficiency is by the CPU time of an epoch, because the loss costs nothing afterwards; "
-        "what its runtimes are of, the paper does not say"
-    )
-
-
-QUICK = PtarConfig(
-    nodes=(20, 40),
+QUICK = TrainingConfig(
+    settings=(Setting(20), Setting(40)),
     epochs=3,
     episodes=640,
     seeds=1,
     count=100,
-    settings=SMALL,
-    reduced=(
-        "n=20 and 40 instead of 50 and 100; a network of 2 layers and width 64, trained on 3 "
-        "epochs of 640 instances instead of 800 of 10,000, so that gaps are large"
-    ),
+    training=SMALL,
+    reduced=f"n=20 and 40 instead of 50 and 100; {SHORT}",
+    remark=REMARK,
 )
 
-FULL = PtarConfig(
-    nodes=(50, 100),
+FULL = TrainingConfig(
+    settings=(Setting(50), Setting(100)),
     epochs=12,
     episodes=2560,
     seeds=2,
     count=1000,
     reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 2 seeds",
+    remark=REMARK,
 )
 
 WITHOUT, WITH = "without pTAR", "with pTAR"
 
-NOTHING = ("", "", "")
 
-# The paper's table in appendix B.6: gap in percent, runtime (without a unit), by how many percent
-# the one is less and the other more, and the efficiency.
-PAPER = {
-    (50, WITHOUT): ("2.28", "21.48", *NOTHING),
-    (50, WITH): ("1.06", "25.67", "53.5", "19.5", "2.74"),
-    (100, WITHOUT): ("3.06", "45.71", *NOTHING),
-    (100, WITH): ("1.22", "52.55", "60.1", "15.0", "4.0"),
-}
-
-
-def list_tasks(config: PtarConfig, folders: Folders) -> list[Task]:
+def list_tasks(config: TrainingConfig, folders: Folders) -> list[Task]:
     """List the proofs of each size, and then the trainings without and with the loss."""
     variants = {label: {"ptar": label == WITH} for label in (WITHOUT, WITH)}
-    return [
-        task
-        for nodes in config.nodes
-        for task in training_tasks(config, folders, nodes, config.window, variants)
-    ]
+    return training_tasks(config, folders, variants)
 
 
 def gained_and_added(
@@ -80,28 +57,25 @@ def gained_and_added(
     return gained, added, gained / added if added > 0 else None
 
 
-def summarise(config: PtarConfig, rows: Sequence[Row]) -> Tables:
+def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
     """Make two lines for each size; the loss costs time in training alone."""
     groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
     table = []
-    for nodes in config.nodes:
-        setting = setting_name(nodes, config.window)
-        pair = [groups[setting, variant(label)] for label in (WITHOUT, WITH)]
+    for setting in config.settings:
+        pair = [groups[setting.name, variant(label)] for label in (WITHOUT, WITH)]
         gaps = (mean(pair[0], "gap"), mean(pair[1], "gap"))
         epochs = (mean(pair[0], "epoch_cpu_seconds"), mean(pair[1], "epoch_cpu_seconds"))
         gained, added, efficiency = gained_and_added(gaps, epochs)
-        compared = (
-            f"{gained:.1f}",
-            f"{added:.1f}",
-            "" if efficiency is None else f"{efficiency:.2f}",
-        )
-        for label, some, gap, seconds in zip((WITHOUT, WITH), pair, gaps, epochs, strict=True):
-            paper = PAPER.get((nodes, label))
+        ratio = "" if efficiency is None else f"{efficiency:.2f}"
+        compared = {
+            WITHOUT: ("", "", ""),
+            WITH: (f"{gained:.1f}", f"{added:.1f}", ratio),
+        }
+        for label, some, gap, seconds in zip(compared, pair, gaps, epochs, strict=True):
             names = ("gap reduced (%)", "time added (%)", "pTAR efficiency")
-            theirs = ("gap (%)", "runtime", *names)
             table.append(
                 {
-                    "setting": setting,
+                    "setting": setting.name,
                     "training": label,
                     "trainings": str(config.seeds),
                     "instances": str(config.count),
@@ -110,17 +84,10 @@ def summarise(config: PtarConfig, rows: Sequence[Row]) -> Tables:
                     "time (ms)": digits(1e3 * mean(some, "seconds")),
                     "batch": str(some[0]["batch"]),
                 }
-                | dict(zip(names, compared if label == WITH else NOTHING, strict=True))
-                | paper_columns(theirs, paper)
+                | dict(zip(names, compared[label], strict=True))
+                | paper_columns("ptar", f"n={setting.nodes}", label)
             )
     return {"": table}
 
 
-BENCH = Bench(
-    name="ptar",
-    title="What the pTAR loss gains and costs",
-    paper="The paper's appendix B.6",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-)
+BENCH = Bench("ptar", __doc__, QUICK, FULL, list_tasks, summarise)

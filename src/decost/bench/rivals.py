@@ -1,4 +1,4 @@
-"""All methods at the same time limit on all families: what `auto` and `search` lose to the others.
+"""All methods at the same time limit on all families, and what each loses to the best.
 
 Families are the paper's five settings, `mixed` instances, both without windows, teams, and the
 files of folders, if these are given: Solomon's with variable profit, KU Leuven's with one and with
@@ -19,17 +19,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from decost.bench.contender import Contender
+from decost.bench import BenchError
+from decost.bench.contender import Contender, contenders
 from decost.bench.instances import (
+    Setting,
     file_class,
     file_names,
     list_files,
-    paper_set,
-    random_set,
     read_files,
 )
 from decost.bench.measure import Source, solving_tasks
-from decost.bench.runner import Bench, BenchError, Config, Folders, Row, Tables, Task
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import Table
 from decost.instance import Instance
 
@@ -44,7 +44,7 @@ EQUAL = 0.0005
 
 
 class RivalsConfig(Config):
-    """The limit in seconds, instances of a generated family, and runs of a method that draws.
+    """The limit in seconds, and runs of a method that draws.
 
     Only families whose name holds one of some words are taken, if there are such words.
     """
@@ -52,28 +52,26 @@ class RivalsConfig(Config):
     selecting = Config.selecting | {"time_limit", "count", "seeds", "families", "solomon", "optw"}
 
     time_limit: float = 1.0
-    count: int
     seeds: int = 1
     families: tuple[str, ...] = ()
     solomon: Path | None = None
     optw: Path | None = None
 
 
-METHODS = (
-    *map(Contender.of, ("greedy", "ils", "gfacs", "pomo", "decost", "search")),
-    Contender.of("search", begin="decost"),
-    *map(Contender.of, ("exact", "columns", "auto")),
-)
-
 QUICK = RivalsConfig(
-    methods=METHODS,
+    methods=contenders(
+        "greedy, ils, gfacs, pomo, decost, search, search begin=decost, exact, columns, auto"
+    ),
     time_limit=0.1,
     count=1,
     reduced="1 instance of each generated family, 0.1 s each",
 )
 
 FULL = RivalsConfig(
-    methods=METHODS, count=10, seeds=3, reduced="10 instances of each generated family, 3 seeds"
+    methods=QUICK.methods,
+    count=10,
+    seeds=3,
+    reduced="10 instances of each generated family, 3 seeds",
 )
 
 
@@ -107,23 +105,26 @@ Family: TypeAlias = tuple[str, Sequence[int | str], Source, int]
 
 def families(config: RivalsConfig) -> Iterator[Family]:
     """List all families."""
-    count = range(config.count)
+    names = range(config.count)
     # They are drawn together, so that other instances come out for another number.
     drawn = max(config.count, DRAWN)
     settings = ((50, 100), (100, 100), (50, 500), (100, 500), (500, 100))
-    for nodes, window in settings:
-        yield f"n={nodes} TW={window}", count, partial(paper_set, nodes, window, drawn), 1
-    for nodes in (20, 50, 100):
-        yield f"mixed n={nodes}", count, partial(random_set, "mixed", nodes, 100, drawn), 1
-    for nodes, window in settings[:2]:
-        source = partial(paper_set, nodes, window, drawn)
-        yield f"n={nodes} no windows", count, partial(open_all_day, source), 1
-    source = partial(random_set, "mixed", 50, 100, drawn)
-    yield "mixed n=50 no windows", count, partial(open_all_day, source), 1
-    for nodes, window, vehicles in ((50, 100, 3), (100, 500, 3), (500, 100, 5)):
-        source = partial(paper_set, nodes, window, drawn, vehicles)
-        yield f"n={nodes} TW={window} x{vehicles}", count, source, vehicles
-    yield "mixed n=50 x2", count, partial(random_set, "mixed", 50, 100, drawn, 2), 2
+    of = {f"n={nodes} TW={window}": Setting(nodes, window) for nodes, window in settings}
+    of |= {f"mixed n={nodes}": Setting(nodes, family="mixed") for nodes in (20, 50, 100)}
+    for name, setting in of.items():
+        yield name, names, partial(setting.instances, drawn), 1
+    for name in ("n=50 TW=100", "n=100 TW=100", "mixed n=50"):
+        source = partial(of[name].instances, drawn)
+        family = f"{name.removesuffix(' TW=100')} no windows"
+        yield family, names, partial(open_all_day, source), 1
+    for name, vehicles in (
+        ("n=50 TW=100", 3),
+        ("n=100 TW=500", 3),
+        ("n=500 TW=100", 5),
+        ("mixed n=50", 2),
+    ):
+        source = partial(of[name]._replace(vehicles=vehicles).instances, drawn)
+        yield f"{name} x{vehicles}", names, source, vehicles
     if config.solomon is not None:
         yield from _files(config.solomon, "variable")
     if config.optw is not None:
@@ -251,12 +252,4 @@ def standard_error(values: Sequence[float]) -> str:
     return f"{np.std(values, ddof=1) / np.sqrt(len(values)):.3f}%"
 
 
-BENCH = Bench(
-    name="rivals",
-    title="All methods at the same time limit on all families",
-    paper="Not in the paper",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-    whole=True,
-)
+BENCH = Bench("rivals", __doc__, QUICK, FULL, list_tasks, summarise, whole=True)

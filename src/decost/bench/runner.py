@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, NamedTuple, 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from decost import __version__
+from decost.bench import BenchError
 from decost.bench.contender import Contender, Entrant
+from decost.bench.instances import SettingField
 from decost.bench.tables import Table, csv_text, machine_name, markdown, speed
 from decost.files import write_text
 
@@ -44,10 +46,6 @@ Row: TypeAlias = dict[str, Any]
 
 Tables: TypeAlias = Mapping[str, Table]
 """Tables by what is added to the names of their files; the first of a bench adds nothing."""
-
-
-class BenchError(ValueError):
-    """A bench cannot be run as asked, or found what must not be."""
 
 
 class Record(BaseModel):
@@ -100,8 +98,8 @@ class Task:
     """Some work: its function measures one row for each of the keys, in their order.
 
     `row` says what fields these have. `expected` is how many seconds it takes, as far as that is
-    known before; tasks of a `kind` take about as long as each other, whatever their contenders
-    are.
+    known before; tasks of a `kind`, or else of a setting and contender, take about as long as
+    each other.
     """
 
     keys: tuple[Key, ...]
@@ -120,6 +118,10 @@ class Config(BaseModel):
         Contenders; none if there is no choice.
     prover
         The contender whose bounds gaps are measured to.
+    settings, count
+        Kinds of instances, and how many of each.
+    slow, slow_count
+        Methods that take long, and how many of each kind they have.
     reduced
         What the scale is, and in what it is less than the paper.
     remark
@@ -133,6 +135,10 @@ class Config(BaseModel):
 
     methods: tuple[Entrant, ...] = ()
     prover: Entrant = Contender.of("exact")
+    settings: tuple[SettingField, ...] = ()
+    count: int = 0
+    slow: tuple[str, ...] = ()
+    slow_count: int = 0
     reduced: str = ""
     remark: str = ""
 
@@ -167,12 +173,12 @@ class Bench(Generic[ConfigT]):
 
     Attributes
     ----------
-    name, title
-        Its name on the command line, and a line about it.
-    paper
-        Which table or figure of the paper it repeats.
-    scales
-        Its configurations by the names of the scales.
+    name
+        Its name on the command line.
+    about
+        A line about it, with what it repeats of the paper; more lines are not shown.
+    quick, full
+        Its configurations for the two scales.
     tasks
         Lists the tasks of a configuration.
     summarise
@@ -190,9 +196,9 @@ class Bench(Generic[ConfigT]):
     """
 
     name: str
-    title: str
-    paper: str
-    scales: Mapping[str, ConfigT]
+    about: str | None
+    quick: ConfigT
+    full: ConfigT
     tasks: Callable[[ConfigT, Folders], list[Task]]
     summarise: Callable[[ConfigT, Sequence[Row]], Tables]
     draw: Callable[[ConfigT, Sequence[Row]], Figure] | None = None
@@ -200,6 +206,11 @@ class Bench(Generic[ConfigT]):
     needs: tuple[str, ...] = ()
     shares: str = ""
     whole: bool = False
+
+    @property
+    def title(self) -> str:
+        """The line about it."""
+        return (self.about or "").partition("\n")[0].removesuffix(".")
 
     def config(self, scale: str, **changes: Any) -> ConfigT:
         """Give the configuration of a scale, with some fields changed.
@@ -211,9 +222,9 @@ class Bench(Generic[ConfigT]):
         BenchError
             If there is no such scale or field, or it cannot have the value.
         """
-        if scale not in self.scales:
+        if scale not in SCALES:
             raise BenchError(f"scale {scale!r}: unknown, choose from: {', '.join(SCALES)}")
-        config = self.scales[scale]
+        config: ConfigT = getattr(self, scale)
         if changes.get("methods") and not config.methods:
             raise BenchError(f"methods: {self.name} has no choice of methods")
         values = dict(config)
@@ -475,45 +486,35 @@ def _timed(measure: Callable[[], Sequence[Row]]) -> tuple[Sequence[Row], float]:
 class _Pace:
     """How far a run is, and how long the rest may take.
 
-    A task is expected to take as long as others of the same contender in its setting did, or in
-    any setting, or as others of its kind, or else what the task itself says.
+    A task is expected to take as long as others of its kind did, or else what it says itself.
     """
 
     def __init__(self, tasks: Sequence[Task], rest: Sequence[Task]) -> None:
         self._total = len(tasks)
         self._rest = rest
         self._done = 0
-        self._spent: defaultdict[tuple[object, ...], _Sum] = defaultdict(_Sum)
-        self._left: defaultdict[tuple[tuple[object, ...], ...], _Sum] = defaultdict(_Sum)
+        self._spent: defaultdict[object, _Sum] = defaultdict(_Sum)
+        self._left: defaultdict[object, _Sum] = defaultdict(_Sum)
         for task in rest:
-            self._left[self._groups(task)].add(task.expected)
+            self._left[self._kind(task)].add(task.expected)
+
+    @staticmethod
+    def _kind(task: Task) -> object:
+        return task.kind or task.keys[0][::2]  # the setting and the contender
 
     def finish(self, task: Task, seconds: float) -> None:
-        groups = self._groups(task)
-        for group in groups:
-            self._spent[group].add(seconds)
-        self._left[groups].count -= 1
+        self._spent[self._kind(task)].add(seconds)
+        self._left[self._kind(task)].count -= 1
         self._done += 1
 
     def news(self) -> News:
         following = [task.keys[0] for task in self._rest[self._done : self._done + 1]]
         label = "".join(f"{key.setting}: {key.contender}" for key in following)
-        done = self._total - len(self._rest) + self._done
-        return News(done, self._total, sum(map(self._seconds_left, self._left)), label)
-
-    def _seconds_left(self, groups: tuple[tuple[object, ...], ...]) -> float:
-        left = self._left[groups]
-        for group in groups:
-            if group in self._spent:
-                return left.count * self._spent[group].total / self._spent[group].count
-        return left.total
-
-    @staticmethod
-    def _groups(task: Task) -> tuple[tuple[object, ...], ...]:
-        """List what a task has in common with others, the closest first."""
-        key = task.keys[0]
-        kinds = (("kind", task.kind),) if task.kind else ()
-        return ("both", key.setting, key.contender), ("contender", key.contender), *kinds
+        seconds = 0.0
+        for kind, left in self._left.items():
+            spent = self._spent.get(kind)
+            seconds += left.count * spent.total / spent.count if spent else left.total
+        return News(self._total - len(self._rest) + self._done, self._total, seconds, label)
 
 
 @dataclass
@@ -521,6 +522,8 @@ class _Sum:
     """Some numbers, of which only their count and sum are kept."""
 
     count: int = 0
+    slow: tuple[str, ...] = ()
+    slow_count: int = 0
     total: float = 0.0
 
     def add(self, value: float) -> None:
@@ -538,11 +541,11 @@ def _write(
 ) -> list[Path]:
     tables = bench.summarise(config, rows)
     stem = f"{bench.name}-{scale}"
-    head = [f"# {bench.title}", "", f"{bench.paper}.", ""]
+    head = [f"# {bench.title}", ""]
     head += [f"* {line}" for line in _circumstances(rows, rows_path(bench, scale, folder).name)]
     head.append(f"* made by decost {__version__}" + (f": `{command}`" if command else ""))
-    usual = dict(bench.scales[scale])
-    changed = [name for name in config.options() if getattr(config, name) != usual[name]]
+    usual = bench.config(scale)
+    changed = [name for name in config.options() if getattr(config, name) != getattr(usual, name)]
     if config.reduced:
         other = f"; but other {', '.join(changed)}" if changed else ""
         head.append(f"* scale {scale}: {config.reduced}{other}")

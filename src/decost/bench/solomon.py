@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import product
 
-from decost.bench.contender import Contender
+from decost.bench.contender import Contender, contenders
 from decost.bench.instances import file_class, file_names, list_files, read_files
-from decost.bench.measure import contest
+from decost.bench.measure import versus
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import (
     add_gaps,
@@ -31,12 +31,8 @@ class SolomonConfig(Config):
 
 
 QUICK = SolomonConfig(
-    methods=(
-        Contender.of("ils", time_limit=1),
-        Contender.of("ils", time_limit=2),
-        Contender.of("decost"),
-        Contender.of("search", time_limit=1),
-        Contender.of("exact", time_limit=2),
+    methods=contenders(
+        "ils time_limit=1, ils time_limit=2, decost, search time_limit=1, exact time_limit=2"
     ),
     prover=Contender.of("exact", time_limit=2),
     every=7,
@@ -44,30 +40,19 @@ QUICK = SolomonConfig(
 )
 
 FULL = SolomonConfig(
-    methods=(
-        Contender.of("ils", time_limit=10),
-        Contender.of("ils", time_limit=20),
-        Contender.of("decost"),
-        Contender.of("search", time_limit=10),
-        Contender.of("exact", time_limit=60),
+    methods=contenders(
+        "ils time_limit=10, ils time_limit=20, decost, search time_limit=10, exact time_limit=60"
     ),
     prover=Contender.of("exact", time_limit=60),
     reduced="all files",
 )
-
-# The paper's Table 4: score, what it is more than DeCoST's in percent, and time in seconds.
-PAPER = {
-    "ils time_limit=10": ("9846.3", "-7.8", "10"),
-    "ils time_limit=20": ("10616.9", "-0.59", "20"),
-    "decost": ("10680.3", "", "0.29"),
-}
 
 
 def list_tasks(config: SolomonConfig, folders: Folders) -> list[Task]:
     """List the proofs of all files, and then the methods."""
     paths = list_files(folders.data)[:: config.every]
     names = file_names(paths)
-    return contest(config, "Solomon", partial(read_files, paths, names, "variable"), names)
+    return versus(config, "Solomon", partial(read_files, paths, names, "variable"), names)
 
 
 def summarise(config: SolomonConfig, rows: Sequence[Row]) -> Tables:
@@ -81,24 +66,14 @@ def summarise(config: SolomonConfig, rows: Sequence[Row]) -> Tables:
     table = []
     for contender, files in product(config.methods, dict.fromkeys(row["files"] for row in gaps)):
         some = groups[contender, files]
-        paper = PAPER.get(str(contender)) if files == "all" else None
-        names = ("score", "over DeCoST (%)", "time (s)")
         others = groups.get((Contender.of("decost"), files))
         table.append(
             {"method": row_name(contender), "files": files}
             | performance(some)
             | {"over decost (%)": percent_over(some, others)}
-            | paper_columns(names, paper)
+            | paper_columns("solomon", files, str(contender))
         )
     return {"": table}
 
 
-BENCH = Bench(
-    name="solomon",
-    title="Solomon's files with variable profit",
-    paper="The paper's Table 4",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-    data="Solomon's files",
-)
+BENCH = Bench("solomon", __doc__, QUICK, FULL, list_tasks, summarise, data="Solomon's files")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from decost.bench.contender import Contender
-from decost.bench.instances import paper_set, setting_name
-from decost.bench.measure import Measured, Source, key_of, measure, row_of, solving_tasks
+from decost.bench.contender import Contender, contenders
+from decost.bench.instances import Setting
+from decost.bench.measure import Measured, Source, key_of, measure, proofs, row_of
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
-from decost.bench.tables import add_gaps, digits, grouped, mean, spread
+from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns, spread
 from decost.instance import Instance
 from decost.result import Result
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 
 class StayRatioConfig(Config):
-    """Settings, instances of each, and the shares in percent; methods are those of stage one."""
+    """The shares in percent; methods are those of stage one."""
 
-    settings: tuple[tuple[int, float], ...] = ((50, 100), (50, 500), (100, 100), (500, 100))
-    count: int
     percents: tuple[int, ...] = tuple(range(0, 101, 10))
     remark: str = (
         "exact plans the routes of stage one, where a stop is worth what its longest stay earns; "
@@ -33,34 +31,27 @@ class StayRatioConfig(Config):
 
 
 QUICK = StayRatioConfig(
-    methods=(Contender.of("exact", time_limit=10),),
+    methods=contenders("exact time_limit=10"),
+    settings=(Setting(50, 100), Setting(50, 500), Setting(100, 100), Setting(500, 100)),
     count=20,
     reduced="20 instances of each setting",
 )
 
-FULL = StayRatioConfig(
-    methods=(Contender.of("exact", time_limit=10),),
-    count=1000,
-    reduced="1,000 instances of each setting",
-)
-
-PAPER = {70: "3.87"}
-"""The only figure in the text of the paper's appendix B.5: the mean gap at 70%."""
+FULL = QUICK.model_copy(update={"count": 1000, "reduced": "1,000 instances of each setting"})
 
 
 def list_tasks(config: StayRatioConfig, folders: Folders) -> list[Task]:
     """List the proofs of each setting, and then both stages for each share."""
     tasks: list[Task] = []
-    for nodes, window in config.settings:
-        setting = setting_name(nodes, window)
-        source = partial(paper_set, nodes, window, config.count)
-        tasks += solving_tasks(setting, source, range(config.count), config.prover)
+    for setting in config.settings:
+        source, some = proofs(config, setting)
+        tasks += some
         for contender in config.methods:
             for percent in config.percents:
                 named = contender.named(f"{contender}, stays {percent}%")
-                for k in range(config.count):
+                for k in range(setting.size(config.count)):
                     run = partial(_both_stages, contender, source, k, percent)
-                    tasks.append(Task((key_of(setting, k, named),), run, StagedRow))
+                    tasks.append(Task((key_of(setting.name, k, named),), run, StagedRow))
     return tasks
 
 
@@ -107,7 +98,6 @@ def summarise(config: StayRatioConfig, rows: Sequence[Row]) -> Tables:
         for setting, part in parts.items():
             for (percent,), these in grouped(part, "percent").items():
                 numbers = spread([row["gap"] for row in these])
-                paper = PAPER.get(percent, "") if setting == "all" else ""
                 table.append(
                     {
                         "stage one": stage_one,
@@ -121,8 +111,8 @@ def summarise(config: StayRatioConfig, rows: Sequence[Row]) -> Tables:
                             sum(row["status"] == "optimal" for row in these)
                         ),
                         "stage one (ms)": digits(1e3 * mean(these, "seconds")),
-                        "paper's mean (%)": paper,
                     }
+                    | paper_columns("stay-ratio", setting, str(percent))
                 )
     return {"": table}
 
@@ -140,12 +130,4 @@ def draw(config: StayRatioConfig, rows: Sequence[Row]) -> Figure:
     return gap_by_share("Stays fixed in stage one, optimal in stage two", boxes, means)
 
 
-BENCH = Bench(
-    name="stay-ratio",
-    title="Stays fixed in stage one at a share of the longest",
-    paper="The paper's appendix B.5 and its figure",
-    scales={"quick": QUICK, "full": FULL},
-    tasks=list_tasks,
-    summarise=summarise,
-    draw=draw,
-)
+BENCH = Bench("stay-ratio", __doc__, QUICK, FULL, list_tasks, summarise, draw)

@@ -1,4 +1,4 @@
-"""Optimal stays: equal to HiGHS's linear program, and how much faster.
+"""Optimal stays against HiGHS's linear program and the paper's Algorithm 1.
 
 Random routes of both families (windows, minimum stays, deadlines for leaving, concave pieces)
 are solved three ways in one run: by HiGHS, by `decost.optimal_stays`, and by the paper's
@@ -13,8 +13,9 @@ from functools import cache, partial
 import numpy as np
 
 import decost
+from decost.bench import BenchError
 from decost.bench.contender import Contender
-from decost.bench.runner import Bench, BenchError, Config, Folders, Key, Record, Row, Tables, Task
+from decost.bench.runner import Bench, Config, Folders, Key, Record, Row, Tables, Task
 from decost.bench.tables import timed
 
 BATCH = 100
@@ -246,14 +247,7 @@ def _against_algorithm_one(size: int) -> list[Row]:
     return [{"algorithm_one": slow / count, "ours": fast / count}]
 
 
-BENCH = Bench(
-    name="stays",
-    title="Optimal stays against a linear program and the paper's Algorithm 1",
-    paper="Not in the paper",
-    scales={
-        "quick": StaysConfig(routes=400, reduced="400 routes"),
-        "full": StaysConfig(routes=20_000, reduced="20,000 routes"),
-    },
-    tasks=list_tasks,
-    summarise=summarise,
-)
+QUICK = StaysConfig(routes=400, reduced="400 routes")
+FULL = StaysConfig(routes=20_000, reduced="20,000 routes")
+
+BENCH = Bench("stays", __doc__, QUICK, FULL, list_tasks, summarise)

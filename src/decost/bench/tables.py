@@ -7,8 +7,10 @@ import io
 import os
 import platform
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -104,10 +106,23 @@ def percent_over(
     return f"{100 * (mean(rows, 'profit') / mean(others, 'profit') - 1):.2f}" if others else ""
 
 
-def paper_columns(names: Sequence[str], cells: Sequence[str] | None) -> dict[str, str]:
-    """Give the columns of the paper's figures, empty where it has none."""
-    known = cells or ("",) * len(names)
-    return {f"paper's {name}": cell for name, cell in zip(names, known, strict=True)}
+@cache
+def paper_figures() -> dict[str, Any]:
+    """Read all figures of the paper that stand beside ours."""
+    return tomllib.loads(files("decost.bench").joinpath("paper.toml").read_text("utf-8"))
+
+
+def paper_columns(bench: str, setting: str, method: str) -> dict[str, str]:
+    """Give the columns of the paper's figures for a line of a table, empty where it has none."""
+    of_bench = paper_figures()[bench]
+    names = of_bench["columns"]
+    cells = of_bench.get(setting, {}).get(method, [""] * len(names))
+    return {f"paper's {name}": cell for name, cell in zip(names, cells, strict=True)}
+
+
+def counterpart(contender: Contender) -> str:
+    """Name the paper's method that a contender stands for, as among its figures."""
+    return str(contender.without("time_limit", "seed", "solver", "solver_threads"))
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

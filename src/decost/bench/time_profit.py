@@ -1,4 +1,4 @@
-"""The worked example of docs/time-profit.md: its functions as a table and a picture.
+"""The worked example of the time-profit function, as a table and a picture.
 
 All data of the example are whole numbers, and so are the breakpoints of its functions: the best
 profits at all whole times, which `optimal_stays` tells, are the function.
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import decost
-from decost.bench.runner import Bench, BenchError, Config, Folders, Row, Tables, Task
+from decost.bench import BenchError
+from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.instance import FloatArray
 from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
 
@@ -299,12 +300,6 @@ def margin(k: int) -> float:
     return 2 * (earned(ROUTE) - earned(ROUTE, xy=None, travel=travel))
 
 
-BENCH = Bench(
-    name="time-profit",
-    title="The worked example of the time-profit function",
-    paper="Not in the paper",
-    scales={scale: Config(reduced="all of it") for scale in ("quick", "full")},
-    tasks=list_tasks,
-    summarise=summarise,
-    draw=draw,
-)
+CONFIG = Config(reduced="all of it")
+
+BENCH = Bench("time-profit", __doc__, CONFIG, CONFIG, list_tasks, summarise, draw)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from decost.bench import BenchError
 from decost.bench.contender import Contender
-from decost.bench.instances import paper_set, setting_name
-from decost.bench.measure import Measured, Source, row_of, solving_tasks
-from decost.bench.runner import BenchError, Config, Folders, Key, Row, Task, lock
+from decost.bench.measure import Measured, Source, proofs, row_of
+from decost.bench.runner import Config, Folders, Key, Row, Task, lock
 from decost.solver import solve_many
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ SMALL: dict[str, int | float] = {
     "validation": 64,
 }
 """Settings of a network that learns something in seconds."""
+
+SHORT = (
+    "a network of 2 layers and width 64, trained on 3 epochs of 640 instances instead of 800 of "
+    "10,000, so that gaps are large"
+)
+"""What `SMALL` networks are, in words."""
 
 
 class Trained(Measured):
@@ -46,17 +52,14 @@ class TrainingConfig(Config):
         Epochs, and instances in each.
     seeds
         Trainings of each kind, with seeds from 0 on.
-    count
-        Instances to measure each network on.
-    settings
+    training
         Other settings of training than the paper's, see `decost train --help`.
     """
 
     epochs: int
     episodes: int
     seeds: int
-    count: int
-    settings: dict[str, int | float] = Field(default_factory=dict)
+    training: dict[str, int | float] = Field(default_factory=dict)
 
 
 def variant(label: str) -> Contender:
@@ -65,45 +68,46 @@ def variant(label: str) -> Contender:
 
 
 def training_tasks(
-    config: TrainingConfig,
-    folders: Folders,
-    nodes: int,
-    window: float,
-    variants: Mapping[str, Mapping[str, Any]],
+    config: TrainingConfig, folders: Folders, variants: Mapping[str, Mapping[str, Any]]
 ) -> list[Task]:
-    """List the proofs of a setting and then its trainings, each with the settings of a variant.
+    """List the proofs of each setting and then its trainings, each with the settings of a variant.
 
     A training makes a network, and measures it on all instances. Networks with the same settings
     are trained once, whatever benches call them.
     """
+    tasks: list[Task] = []
+    for setting in config.settings:
+        source, some = proofs(config, setting)
+        tasks += some
+        for label, switches in variants.items():
+            for seed in range(config.seeds):
+                settings = {
+                    "nodes": str(setting.nodes),
+                    "window": f"{setting.window:g}",
+                    "epochs": config.epochs,
+                    "episodes": config.episodes,
+                    "seed": seed,
+                    "threads": 1,
+                    **config.training,
+                    **switches,
+                }
+                folder = folders.out / "runs" / _run_name(settings, switches)
+                keys = tuple(
+                    Key(setting.name, k, variant(label), seed) for k in range(config.count)
+                )
+                work = partial(train_and_measure, folder, settings, source)
+                tasks.append(Task(keys, work, Trained, kind="training"))
+    return tasks
+
+
+def _run_name(settings: Mapping[str, Any], switches: Mapping[str, Any]) -> str:
+    """Name a run by what it is trained on, and by the switches that are not as usual."""
     from decost.learn.config import TrainConfig
 
-    setting = setting_name(nodes, window)
-    source = partial(paper_set, nodes, window, config.count)
-    tasks = solving_tasks(setting, source, range(config.count), config.prover)
-    for label, switches in variants.items():
-        for seed in range(config.seeds):
-            settings = {
-                "nodes": str(nodes),
-                "window": f"{window:g}",
-                "epochs": config.epochs,
-                "episodes": config.episodes,
-                "seed": seed,
-                "threads": 1,
-                **config.settings,
-                **switches,
-            }
-            words = (
-                f"{name}={value}"
-                for name, value in switches.items()
-                if value != TrainConfig.model_fields[name].default
-            )
-            size = f"n{nodes}-tw{window:g}-{config.epochs}x{config.episodes}"
-            folder = folders.out / "runs" / "-".join((size, *words, f"seed{seed}"))
-            keys = tuple(Key(setting, k, variant(label), seed) for k in range(config.count))
-            work = partial(train_and_measure, folder, settings, source)
-            tasks.append(Task(keys, work, Trained, kind="training"))
-    return tasks
+    usual = TrainConfig.model_fields
+    words = (f"{name}={value}" for name, value in switches.items() if value != usual[name].default)
+    size = "n{nodes}-tw{window}-{epochs}x{episodes}".format(**settings)
+    return "-".join((size, *words, f"seed{settings['seed']}"))
 
 
 def trained(folder: Path, **settings: Any) -> Run:
