@@ -470,7 +470,8 @@ def _do(
         while waiting or running:
             while waiting and len(running) < threads:
                 before()
-                running[pool.submit(_timed, waiting[0].measure)] = waiting.popleft()
+                task = waiting.popleft()
+                running[pool.submit(_timed, task.measure)] = task
             # Ctrl-C may not wake a thread that waits without end.
             for future in [one for one in running if one.done()] or wait(running, POLL).done:
                 yield running.pop(future), *future.result()

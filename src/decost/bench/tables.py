@@ -42,6 +42,8 @@ def add_gaps(rows: Sequence[Mapping[str, Any]], prover: Contender) -> list[dict[
     for of, some in grouped(rows, "setting", "instance").items():
         proof = next(row for row in some if row["contender"] == prover)
         bounds = [row for row in some if row["bound"] is not None]
+        if not bounds:
+            raise ValueError(f"{of[0]}, instance {of[1]}: neither {prover} nor another has a bound")
         proven = any(row["status"] == "optimal" for row in bounds)
         if proof["status"] != "optimal":
             proof = min(bounds, key=itemgetter("bound"))
