@@ -1,4 +1,4 @@
-"""What the tests of experiments share."""
+"""What the tests of benches share."""
 
 from __future__ import annotations
 

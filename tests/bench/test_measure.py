@@ -16,12 +16,16 @@ import pytest
 
 import decost
 from decost import Instance, Method, Result
-from decost.experiments import measure as measuring
-from decost.experiments import runner
-from decost.experiments.measure import measure, measure_batch, read_words, row_of, solving_tasks
-from decost.experiments.runner import Config, Experiment, Folders, Key, Row, Task, run_experiment
-from decost.experiments.tables import Table, machine_name
+from decost.bench import BenchError, runner
+from decost.bench import measure as measuring
+from decost.bench.contender import Contender
+from decost.bench.measure import key_of, limit_of, measure, measure_batch, row_of, solving_tasks
+from decost.bench.runner import Bench, Config, Folders, Key, Record, Row, Tables, Task, run_bench
+from decost.bench.tables import machine_name
 from decost.methods.options import ImprovingOptions, Options, Progress
+
+
+FAKE = Contender.of("fake")
 
 
 def one_stop(vehicles: int = 1) -> Instance:
@@ -109,10 +113,12 @@ def test_the_first_plan_does_not_count(fake: Fake) -> None:
 
     It does so again for teams and with other options, for which it may need other things.
     """
-    assert [measure("fake", one_stop()).row["seconds"] for _ in range(3)] == [1.0] * 3
+    assert [measure(Contender.parse("fake"), one_stop()).row["seconds"] for _ in range(3)] == [
+        1.0
+    ] * 3
     assert fake.limits == [0.05, None, None, None]
-    measure("fake", one_stop(vehicles=2))
-    measure("fake seed=3", one_stop())
+    measure(Contender.parse("fake"), one_stop(vehicles=2))
+    measure(Contender.parse("fake seed=3"), one_stop())
     assert fake.limits[4:] == [0.05, None, 0.05, None]
 
 
@@ -137,13 +143,13 @@ def test_a_brief_time_is_the_median_of_three(
         return plan(instance, 1.0)
 
     decost.register(Method("brief", "For the tests.", function))
-    assert measure(words, one_stop()).row["seconds"] == pytest.approx(seconds)
+    assert measure(Contender.parse(words), one_stop()).row["seconds"] == pytest.approx(seconds)
     assert len(left) == 3 - plans
 
 
 def test_a_batch_is_planned_at_once_after_a_plan_that_does_not_count(fake: Fake) -> None:
     """Four instances are one batch, by one thread, and each has a quarter of its 8 s."""
-    rows = measure_batch("fakes", [one_stop() for _ in range(4)])
+    rows = measure_batch(Contender.parse("fakes"), [one_stop() for _ in range(4)])
     assert fake.limits == [0.05]
     assert fake.batches == [4]
     assert [row["seconds"] for row in rows] == [2.0] * 4
@@ -162,8 +168,8 @@ def test_arrays_are_made_before_the_time_is_taken(registry: None) -> None:
         return [function(instance, options) for instance in instances]
 
     decost.register(Method("looks", "For the tests.", function, many=many))
-    measure("looks", one_stop())
-    measure_batch("looks", [one_stop(), one_stop()])
+    measure(Contender.parse("looks"), one_stop())
+    measure_batch(Contender.parse("looks"), [one_stop(), one_stop()])
     assert len(ready) >= 3
     assert all(ready)
 
@@ -191,7 +197,7 @@ def test_when_the_best_plan_was_found(
         return plan(instance, 3.0)
 
     decost.register(Method("climber", "For the tests.", function, ImprovingOptions))
-    row, result, news = measure("climber", one_stop())
+    row, result, news = measure(Contender.parse("climber"), one_stop())
     assert (row["profit"], row["seconds"], row["reached"]) == (6.0, 3.0, reached)
     assert result.profit == 6.0
     assert [(one.seconds, one.profit) for one in news] == told[:2]
@@ -199,30 +205,47 @@ def test_when_the_best_plan_was_found(
 
 def test_methods_that_do_not_improve_have_no_such_time(fake: Fake) -> None:
     """A method that makes one plan has not found it before its end."""
-    assert measure("fake", one_stop()).row["reached"] is None
-    assert measure_batch("fakes", [one_stop()])[0]["reached"] is None
+    assert measure(Contender.parse("fake"), one_stop()).row["reached"] is None
+    assert measure_batch(Contender.parse("fakes"), [one_stop()])[0]["reached"] is None
 
 
 def test_tasks_of_a_method_for_many(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Five instances in batches of three: keys in order, and 2 s expected for each of them."""
     monkeypatch.setattr(measuring, "BATCH", 3)
     instances = [one_stop() for _ in range(5)]
-    tasks = solving_tasks("s", lambda: instances, range(5), "fakes time_limit=2 seed=7")
+    tasks = solving_tasks(
+        "s", lambda: instances, range(5), Contender.of("fakes", time_limit=2, seed=7)
+    )
     assert [[key.instance for key in task.keys] for task in tasks] == [[0, 1, 2], [3, 4]]
-    assert {(key.setting, key.seed) for task in tasks for key in task.keys} == {("s", 7)}
     assert [task.expected for task in tasks] == [6.0, 4.0]
     assert [len(task.measure()) for task in tasks] == [3, 2]
     assert fake.batches == [3, 2]
-    alone = solving_tasks("s", lambda: instances, range(5), "fake")
+    alone = solving_tasks("s", lambda: instances, range(5), FAKE)
     assert [[key.instance for key in task.keys] for task in alone] == [[k] for k in range(5)]
 
 
 def test_no_limit_is_not_expected_to_take_forever() -> None:
     """With time_limit=inf, as without a limit, a task says nothing of how long it takes."""
-    assert read_words("ils time_limit=inf").limit == 0.0
-    assert read_words("ils time_limit=3").limit == 3.0
-    (task,) = solving_tasks("s", list, ["a"], "ils time_limit=inf")
+    limits = [Contender.parse(f"ils{words}") for words in (" time_limit=inf", "", " time_limit=3")]
+    assert list(map(limit_of, limits)) == [0.0, 0.0, 3.0]
+    (task,) = solving_tasks("s", list, ["a"], limits[0])
     assert task.expected == 0.0
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("magic", "method 'magic': unknown, choose from"),
+        ("ils speed=3", "option speed = '3': unknown, ils takes"),
+        ("ils iterations=x", "option iterations = 'x'"),
+        ("exact", "method 'exact': plans for one vehicle, not for 3"),
+    ],
+)
+def test_contenders_that_cannot_be(words: str, complaint: str) -> None:
+    """An unknown method or option, or one that is not for teams, is named before a task runs."""
+    with pytest.raises(decost.MethodError) as caught:
+        solving_tasks("s", list, range(2), Contender.parse(words), 3)
+    assert str(caught.value).startswith(complaint)
 
 
 @pytest.mark.parametrize(("together", "batches"), [(2, [2, 2, 2, 2, 1]), (9, [5] * 5)])
@@ -232,20 +255,20 @@ def test_batch_is_how_many_were_planned_together(
     """Five instances of which two fit into one batch count as such, not as five."""
     five = decost.generate("paper", nodes=10, window=100, count=5, seed=1)
     monkeypatch.setattr("decost.methods.policy.TOGETHER", together * five[0].nodes ** 2)
-    assert [row["batch"] for row in measure_batch("decost", five)] == batches
+    assert [row["batch"] for row in measure_batch(Contender.parse("decost"), five)] == batches
 
 
 def test_one_plan_is_no_batch(fake: Fake) -> None:
     """A method that says nothing of a batch plans for one instance at a time."""
-    assert measure("fake", one_stop()).row["batch"] == 1
+    assert measure(Contender.parse("fake"), one_stop()).row["batch"] == 1
 
 
 def test_the_load_is_in_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row has the load of the last minute, or nothing where the system does not tell."""
     monkeypatch.setattr(os, "getloadavg", lambda: (1.256, 5.0, 9.0), raising=False)
-    assert row_of(plan(one_stop(), 1.0), "fake")["load"] == 1.26
+    assert row_of(plan(one_stop(), 1.0), FAKE)["load"] == 1.26
     monkeypatch.delattr(os, "getloadavg")
-    assert row_of(plan(one_stop(), 1.0), "fake")["load"] is None
+    assert row_of(plan(one_stop(), 1.0), FAKE)["load"] is None
 
 
 def test_a_bound_of_infinity_is_none() -> None:
@@ -253,34 +276,27 @@ def test_a_bound_of_infinity_is_none() -> None:
     result = plan(one_stop(), 1.0)
     for bound, kept in ((math.inf, None), (None, None), (7.5, 7.5)):
         made = Result(result.instance, result.solution, "feasible", bound)
-        assert row_of(made, "fake")["bound"] == kept
+        assert row_of(made, FAKE)["bound"] == kept
 
 
 def test_a_wrong_plan_is_no_row() -> None:
     """A stay of 5 is longer than the longest of 4: the checker finds that, and the run ends."""
-    with pytest.raises(runner.ExperimentError, match="plan of 'fake'"):
-        row_of(plan(one_stop(), 5.0), "fake")
+    with pytest.raises(BenchError, match="plan of 'fake'"):
+        row_of(plan(one_stop(), 5.0), FAKE)
 
 
-def experiment(tasks: Callable[[], list[Task]], column: str) -> Experiment[Config]:
-    """Make an experiment whose table has one column of the rows."""
+def bench(tasks: Callable[[], list[Task]], column: str) -> Bench[Config]:
+    """Make a bench whose table has one column of the rows."""
 
-    def summarise(config: Config, rows: Sequence[Row]) -> Table:
-        return [{column: str(row[column])} for row in rows]
+    def summarise(config: Config, rows: Sequence[Row]) -> Tables:
+        return {"": [{column: str(row[column])} for row in rows]}
 
-    return Experiment(
-        name="few",
-        title="A few",
-        paper="Nothing of the paper",
-        scales={"quick": Config()},
-        tasks=lambda config, folders: tasks(),
-        summarise=summarise,
-    )
+    return Bench("few", "A few", Config(), Config(), lambda config, folders: tasks(), summarise)
 
 
-def run(asked: Experiment[Config], folder: Path) -> tuple[str, list[str]]:
-    """Run an experiment: its Markdown, and the lines of its CSV below the heading."""
-    text, table = run_experiment(asked, "quick", Folders(folder))
+def run(asked: Bench[Config], folder: Path) -> tuple[str, list[str]]:
+    """Run a bench: its Markdown, and the lines of its CSV below the heading."""
+    text, table = run_bench(asked, "quick", Folders(folder))
     return text.read_text(), table.read_text().splitlines()[1:]
 
 
@@ -288,9 +304,9 @@ def test_the_checksum_of_a_file(fake: Fake, tmp_path: Path) -> None:
     """It is CRC-32, of which that of 123456789 is published; names of models have none."""
     file = tmp_path / "weights"
     file.write_bytes(b"123456789")
-    assert read_words(f"fake weights={file}").files == "cbf43926"
-    assert read_words("fake weights=generalist").files == ""
-    assert read_words("fake").files == ""
+    assert key_of("s", 0, FAKE.having(weights=file)).files == "cbf43926"
+    assert key_of("s", 0, FAKE.having(weights="generalist")).files == ""
+    assert key_of("s", 0, FAKE).files == ""
 
 
 def test_other_weights_are_measured_anew(
@@ -299,9 +315,9 @@ def test_other_weights_are_measured_anew(
     """A file of another content at the same path gives other rows; those of the first are kept."""
     monkeypatch.setattr(runner, "speed", lambda: "at once")
     file = tmp_path / "weights"
-    words = f"fake weights={file}"
-    asked = experiment(
-        lambda: solving_tasks("s", lambda: [one_stop(), one_stop()], range(2), words), "profit"
+    contender = FAKE.having(weights=file)
+    asked = bench(
+        lambda: solving_tasks("s", lambda: [one_stop(), one_stop()], range(2), contender), "profit"
     )
     profits = []
     counted = []
@@ -315,12 +331,19 @@ def test_other_weights_are_measured_anew(
     assert len({json.loads(line)["files"] for line in lines[1:]}) == 2
 
 
-def loaded(*loads: float | None) -> Experiment[Config]:
-    """Make an experiment with a row for each load."""
+class LoadRow(Record):
+    """A row with nothing but the load."""
+
+    load: float | None
+
+
+def loaded(*loads: float | None) -> Bench[Config]:
+    """Make a bench with a row for each load."""
     tasks = [
-        Task((Key("s", k, "m"),), partial(list, [{"load": load}])) for k, load in enumerate(loads)
+        Task((Key("s", k, FAKE),), partial(list, [{"load": load}]), LoadRow)
+        for k, load in enumerate(loads)
     ]
-    return experiment(lambda: tasks, "load")
+    return bench(lambda: tasks, "load")
 
 
 def test_the_head_has_the_machines_of_the_rows_and_their_load(

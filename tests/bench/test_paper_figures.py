@@ -7,17 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from decost.experiments import (
-    ablation,
-    gaps,
-    ils_time,
-    main,
-    ptar,
-    sensitivity,
-    solomon,
-    stay_ratio,
-    team,
-)
+from decost.bench import ablation, ptar, stay_ratio
+from decost.bench.tables import paper_figures
 from decost.learn.config import TrainConfig
 
 METHODS = {
@@ -35,6 +26,14 @@ METHODS = {
 _RULES = re.compile(r"\\(toprule|midrule|bottomrule|hline|small)\b")
 _SPANS = re.compile(r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}")
 _MARKUP = re.compile(r"\\(?:textbf|underline|gao)\b")
+
+
+def ours(bench: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Give the figures that stand beside a bench, by setting and method."""
+    settings = {key: some for key, some in paper_figures()[bench].items() if key != "columns"}
+    return {
+        key: {name: tuple(cells) for name, cells in some.items()} for key, some in settings.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -104,15 +103,15 @@ def test_main(paper: str) -> None:
             for label, (score, gap, time) in methods.items()
         }
         for setting, methods in table.items()
-    } == main.PAPER
-    assert sum(map(len, main.PAPER.values())) == 5 * 7
+    } == ours("main")
+    assert sum(map(len, ours("main").values())) == 5 * 7
 
 
 def test_gaps(paper: str) -> None:
     """Appendix B.2: the distribution of gaps, with the columns in our order."""
     head, *rows = rows_of(paper, "appendix:suppleexp:disturb")
     assert head[1:] == ["mean", "std", "median", "q25", "q75", "min", "max"]
-    assert {METHODS[label]: tuple(cells) for label, *cells in rows} == gaps.PAPER
+    assert {METHODS[label]: tuple(cells) for label, *cells in rows} == ours("gaps")["all"]
     assert len(rows) == 5
 
 
@@ -126,11 +125,10 @@ def test_ablation(paper: str) -> None:
         else:
             marks = tuple(cell == "cmark" for cell in row[1:4])
             found.setdefault(window, {})[marks] = tuple(row[4:])
-    ours = {
-        window: {switches(label): figures for label, figures in variants.items()}
-        for window, variants in ablation.PAPER.items()
-    }
-    assert ours == found
+    assert {
+        int(window.removeprefix("TW=")): {switches(label): cells for label, cells in some.items()}
+        for window, some in ours("ablation").items()
+    } == found
     assert [len(variants) for variants in found.values()] == [4, 4]
 
 
@@ -148,7 +146,7 @@ def test_solomon(paper: str) -> None:
             name, seconds = re.findall(r"(\w+) \(T=([\d.]+)s\)", label)[0]
             words = f"ils time_limit={seconds}" if name == "ILS" else METHODS[name]
             found[words] = (*cells, seconds)
-    assert found == solomon.PAPER
+    assert {"all": found} == ours("solomon")
     assert len(found) == 3
 
 
@@ -163,7 +161,7 @@ def test_ils_time(paper: str) -> None:
                 of_setting[f"ils time_limit={limits[0]}"] = (score, gap, time, "")
             elif label == "DeCoST (Ours)":
                 of_setting["decost"] = (score, gap, "", time)
-    assert found == ils_time.PAPER
+    assert found == ours("ils-time")
     assert [len(methods) for methods in found.values()] == [4, 4, 5, 5]
 
 
@@ -171,19 +169,21 @@ def test_team(paper: str) -> None:
     """Appendix B.3: scores, and what they are above POMO's."""
     rows = rows_of(paper, "tab:TOPTWVPcomparison")
     found = {METHODS[row[1]]: tuple(row[2:]) for row in rows if row[1] in METHODS and row[3:]}
-    assert found == team.PAPER
+    assert {"all": found} == ours("team")
     assert len(found) == 3
 
 
 def test_sensitivity(paper: str) -> None:
     """Appendix B.4: gaps of 25 pairs, and their mean and deviation in the text below them."""
     head, *rows = rows_of(paper, "appendix:suppleexp:senitivity")
-    betas = [int(cell) for cell in head[1:]]
-    assert {
-        int(beta1): dict(zip(betas, cells, strict=True)) for beta1, *cells in rows
-    } == sensitivity.PAPER
+    betas = head[1:]
+    found = {
+        beta1: {beta2: (cell, "") for beta2, cell in zip(betas, cells, strict=True)}
+        for beta1, *cells in rows
+    }
     below = after(paper, "appendix:suppleexp:senitivity").partition(r"\end{table}")[2]
-    assert tuple(re.findall(r"([\d.]+)\\%", below)[-2:]) == sensitivity.PAPER_ALL
+    found["all"] = {"all": tuple(re.findall(r"([\d.]+)\\%", below)[-2:])}
+    assert found == ours("sensitivity")
     assert len(betas) == len(rows) == 5
 
 
@@ -191,7 +191,7 @@ def test_stay_ratio(paper: str) -> None:
     """Appendix B.5: from 0% to 100% in steps of 10%, of which one has a gap in the text."""
     section = after(paper, "appendix:suppleexp:initial service time")
     first, last, step, share, gap = re.findall(r"([\d.]+)\\%", section)
-    assert {int(share): gap} == stay_ratio.PAPER
+    assert ours("stay-ratio") == {"all": {share: (gap,)}}
     percents = range(int(first), int(last) + 1, int(step))
     assert stay_ratio.FULL.percents == tuple(percents)
 
@@ -199,11 +199,13 @@ def test_stay_ratio(paper: str) -> None:
 def test_ptar(paper: str) -> None:
     """Appendix B.6: gaps and runtimes of two sizes, what both change by, and the efficiency."""
     head, without, with_it, change, efficiency = rows_of(paper, "appendix:suppleexp:ptar")
-    found: dict[tuple[int, str], tuple[str, ...]] = {}
+    found = {}
     for column in (1, 3):
-        nodes = int(re.sub(r"\D", "", head[column]))
+        nodes = re.sub(r"\D", "", head[column])
         pair = slice(column, column + 2)
-        found[nodes, ptar.WITHOUT] = (*without[pair], "", "", "")
-        found[nodes, ptar.WITH] = (*with_it[pair], *change[pair], efficiency[column])
-    assert found == ptar.PAPER
+        found[f"n={nodes}"] = {
+            ptar.WITHOUT: (*without[pair], "", "", ""),
+            ptar.WITH: (*with_it[pair], *change[pair], efficiency[column]),
+        }
+    assert found == ours("ptar")
     assert without[0].removesuffix(ptar.WITHOUT) == f"{with_it[0]} "

@@ -90,8 +90,8 @@ def _text(value: object) -> str:
     try:
         number = float(text)
     except ValueError:
-        return text.lower() if text in ("True", "False") else text
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+        return text
+    return str(int(number)) if number.is_integer() and not text.isdigit() else text
 
 
 Entrant = Annotated[

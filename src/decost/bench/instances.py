@@ -40,6 +40,10 @@ class Setting(NamedTuple):
         except ValueError:
             raise BenchError(f"setting {text!r}: is not like 50:100 or 50:100:3:mixed") from None
 
+    def __str__(self) -> str:
+        """Write it as it is read."""
+        return f"{self.nodes}:{self.window:g}:{self.vehicles}:{self.family}"
+
     @property
     def name(self) -> str:
         """The paper's name for it."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from toys import Toy, ToyConfig, rows_file
 
-import decost.experiments
+import decost.bench
 from conftest import Bench
 
 METHODS = "greedy,ils iterations=20,search iterations=100,exact"
@@ -68,7 +68,7 @@ def table(out: Path) -> list[dict[str, str]]:
 def profits(out: Path) -> dict[str, float]:
     """Give every profit by its key."""
     _, *rows = map(json.loads, lines_of(out / "main-quick.rows.jsonl"))
-    keys = ("setting", "instance", "method", "seed")
+    keys = ("setting", "instance", "method", "options")
     found = {json.dumps([row[key] for key in keys]): row["profit"] for row in rows}
     assert len(found) == len(rows), "a row was measured twice"
     return found
@@ -108,7 +108,7 @@ def test_a_killed_run_ends_in_the_same_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("magic",), "experiment 'magic': unknown, choose from: all, main, gaps, ablation,"),
+        (("magic",), "bench 'magic': unknown, choose from: all, main, gaps, ablation,"),
         (("main", "--scale", "huge"), "scale 'huge': unknown, choose from: quick, full"),
         (("main", "--methods", "magic"), "method 'magic': unknown, choose from: auto,"),
         (("main", "--methods", "greedy,ils speed=3"), "option speed = '3': unknown, ils takes:"),
@@ -118,11 +118,16 @@ def test_a_killed_run_ends_in_the_same_table(tmp_path: Path) -> None:
         (("main", "--data", "."), "--data .: main needs no data"),
         (("team", "--methods", "exact"), "method 'exact': plans for one vehicle, not for 3"),
         (("ablation", "--methods", "greedy"), "methods: ablation has no choice of methods"),
-        (("all", "--methods", "greedy"), "--methods greedy: choose methods for one experiment"),
-        (("solomon",), "data: none are given; solomon needs Solomon's files"),
-        (("solomon", "--data", "no/folder"), "data no/folder: is no folder; solomon needs"),
-        (("all", "--data", "no/folder"), "data no/folder: is no folder; solomon needs"),
+        (("all", "--methods", "greedy"), "--methods greedy: choose methods for one bench"),
+        (("solomon",), "solomon: needs Solomon's files, --data FOLDER"),
+        (("solomon", "--data", "no/folder"), "data no/folder: is no folder of benchmark files"),
+        (("all", "--data", "no/folder"), "data no/folder: is no folder of benchmark files"),
+        (("cards", "--weights", "x"), "cards: needs --table, --gaps"),
         (("main", "--fast"), "No such option: --fast"),
+        (("main", "--fast", "3"), "No such option: --fast; there are --methods,"),
+        (("main", "--count=x"), "--count x: Input should be a valid integer"),
+        (("main", "here"), "'here': is no option"),
+        (("main", "--threads", "0"), "--threads 0: must be at least 1"),
     ],
 )
 def test_complaints(bench: Bench, tmp_path: Path, words: tuple[str, ...], complaint: str) -> None:
@@ -139,7 +144,7 @@ def test_a_folder_without_files(bench: Bench, tmp_path: Path) -> None:
     """A folder of data without Solomon's files is named."""
     code, _, err = bench("solomon", "--data", tmp_path, "--out", tmp_path / "out")
     assert code == 2
-    assert err.startswith(f"decost: data {tmp_path}: holds no .txt file; solomon needs")
+    assert err.startswith(f"decost: data {tmp_path}: holds no .txt file")
 
 
 def test_a_file_in_the_way(bench: Bench, tmp_path: Path) -> None:
@@ -152,14 +157,14 @@ def test_a_file_in_the_way(bench: Bench, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("main", "--help")])
-def test_experiments_are_listed(bench: Bench, words: tuple[str, ...]) -> None:
-    """Without a name, or asked for help, every experiment is listed with a line about it."""
+def test_benches_are_listed(bench: Bench, words: tuple[str, ...]) -> None:
+    """Without a name, or asked for help, every bench is listed with a line about it."""
     code, printed, err = bench(*words)
     assert (code, err) == (0, "")
     assert printed.startswith("Usage: decost bench NAME [--scale quick|full]")
-    listed = re.findall(r"^  ([a-z-]+) +[A-Z]", printed, flags=re.MULTILINE)
-    names = "main gaps ablation solomon ils-time team sensitivity stay-ratio ptar scaling"
-    assert listed == names.split()
+    listed = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", printed, flags=re.MULTILINE)
+    assert listed == list(decost.bench.NAMES)
+    assert ("--slow-count 2" in printed) == ("main" in words)
 
 
 def test_the_list_needs_nothing_heavy() -> None:
@@ -179,12 +184,13 @@ def test_all_says_what_it_skips(
 ) -> None:
     """`bench all` runs what it can, prints the tables, and says what it lacks for the others."""
     toy = Toy(ToyConfig(tasks=2))
-    experiments = (decost.experiments.get_experiment("solomon"), toy.experiment)
-    monkeypatch.setattr(decost.experiments, "list_experiments", lambda: experiments)
+    benches = (decost.bench.get_bench("solomon"), decost.bench.get_bench("cards"), toy.bench)
+    monkeypatch.setattr(decost.bench, "list_benches", lambda: benches)
     code, printed, err = bench("all", "--out", tmp_path)
     assert code == 0
     assert "skipped solomon: it needs Solomon's files, --data FOLDER\n" in err
-    assert "toy: 0 of 2 tasks done, about 0 s left; next toys: count\n" in err
+    assert "skipped cards: it needs --weights, --table, --gaps\n" in err
+    assert "toy: 0 of 2 tasks done, about 0 s left; next toys: count speed=2\n" in err
     assert "| 1 | 10 |" in printed
     assert f"wrote {tmp_path / 'toy-quick.csv'}\n" in printed
 
@@ -193,8 +199,8 @@ def test_other_rows_are_refused_in_one_line(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of another configuration end in exit 2, with advice, and stay as they are."""
-    toys = [Toy(ToyConfig(tasks=number)).experiment for number in (2, 3)]
-    monkeypatch.setattr(decost.experiments, "get_experiment", lambda name: toys.pop(0))
+    toys = [Toy(ToyConfig(tasks=number)).bench for number in (2, 3)]
+    monkeypatch.setattr(decost.bench, "get_bench", lambda name: toys.pop(0))
     assert bench("toy", "--out", tmp_path)[0] == 0
     before = rows_file(tmp_path).read_bytes()
     code, _, err = bench("toy", "--out", tmp_path)
