@@ -24,7 +24,6 @@ from decost.bench.runner import Bench, Config, Folders, Key, Record, Row, Tables
 from decost.bench.tables import machine_name
 from decost.methods.options import ImprovingOptions, Options, Progress
 
-
 FAKE = Contender.of("fake")
 
 

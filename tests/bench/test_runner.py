@@ -279,7 +279,7 @@ def test_the_head_of_the_table(tmp_path: Path) -> None:
     ],
 )
 def test_changes_that_cannot_be(tmp_path: Path, changes: dict[str, str], complaint: str) -> None:
-    """A field that does not exist, or a value that it cannot have, is named before anything runs."""
+    """A field that does not exist, or a value that it cannot have, is named at once."""
     with pytest.raises(BenchError) as caught:
         run_bench(Toy(ToyConfig()).bench, "quick", Folders(tmp_path), **changes)
     assert str(caught.value).startswith(complaint)

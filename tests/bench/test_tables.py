@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toys import made, proof
 
 from decost.bench.contender import Contender
 from decost.bench.tables import (
@@ -23,7 +24,6 @@ from decost.bench.tables import (
     performance,
     spread,
 )
-from toys import made, proof
 
 EXACT = Contender.of("exact")
 

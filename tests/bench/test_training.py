@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from toys import made, proof
 
 import decost
 from decost import Instance, Result
-from decost.experiments import ablation, gaps, ptar, sensitivity, training
-from decost.experiments.main import MainConfig
-from decost.experiments.runner import Experiment, ExperimentError, Folders, Row
-from decost.experiments.tables import add_gaps, paper_columns, percent_over
-from decost.experiments.training import TrainingConfig, over_seeds, trained
+from decost.bench import BenchError, ablation, learning, ptar, sensitivity, training
+from decost.bench.contender import Contender
+from decost.bench.instances import Setting
+from decost.bench.runner import Bench, Folders, run_bench
+from decost.bench.tables import paper_figures
+from decost.bench.training import TrainingConfig, over_seeds, trained
 from decost.learn.config import TrainConfig
 from small_runs import TINY
 
@@ -32,13 +38,22 @@ SWITCHES = {
 TRAINING: dict[str, Any] = {"epochs": 1, "episodes": 1, "count": 2}
 """What configurations have that train."""
 
+TINY_TRAINING: dict[str, Any] = {
+    "epochs": 1,
+    "episodes": 16,
+    "count": 5,
+    "training": {name: value for name, value in TINY.items() if not isinstance(value, str)}
+    | {"epochs": 1},
+    "settings": (Setting(10),),
+}
+
 
 class Trained(Exception):  # noqa: N818
     """A training would begin now."""
 
 
 def trainings(
-    experiment: Experiment[Any], config: TrainingConfig, monkeypatch: pytest.MonkeyPatch
+    bench: Bench[Any], config: TrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> dict[tuple[str, str, int], tuple[Path, TrainConfig]]:
     """Give folder and settings of what is trained, by setting, label and seed."""
     begun: list[tuple[Path, TrainConfig]] = []
@@ -49,14 +64,14 @@ def trainings(
 
     monkeypatch.setattr(training, "trained", begin)
     found = {}
-    for task in experiment.tasks(config, Folders(Path("out"))):
+    for task in bench.tasks(config, Folders(Path("out"))):
         if task.kind == "training":
             with pytest.raises(Trained):
                 task.measure()
             key = task.keys[0]
-            assert {(one.method, one.seed) for one in task.keys} == {(key.method, key.seed)}
+            assert {one[2:] for one in task.keys} == {key[2:]}
             assert len(task.keys) == config.count
-            found[key.setting, key.method, key.seed] = begun[-1]
+            found[key.setting, str(key.contender), key.seed] = begun[-1]
     folders = [folder for folder, _ in begun]
     assert len(set(folders)) == len(found) == len(folders)
     return found
@@ -67,8 +82,9 @@ def test_each_variant_is_trained_with_its_switches(monkeypatch: pytest.MonkeyPat
 
     So say the settings of its training; its folder names those that are switched off.
     """
-    asked = ablation.AblationConfig(nodes=50, seeds=3, **TRAINING)
-    found = trainings(ablation.EXPERIMENT, asked, monkeypatch)
+    settings = (Setting(50, 100), Setting(50, 500))
+    asked = TrainingConfig(settings=settings, seeds=3, **TRAINING)
+    found = trainings(ablation.BENCH, asked, monkeypatch)
     assert list(ablation.VARIANTS) == list(SWITCHES)
     assert list(found) == [
         (f"n=50, TW={window}", label, seed)
@@ -88,8 +104,8 @@ def test_each_variant_is_trained_with_its_switches(monkeypatch: pytest.MonkeyPat
 
 def test_ptar_is_switched_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without and with the loss all other settings are the same."""
-    asked = ptar.PtarConfig(nodes=(50, 100), seeds=3, **TRAINING)
-    found = trainings(ptar.EXPERIMENT, asked, monkeypatch)
+    asked = TrainingConfig(settings=(Setting(50), Setting(100)), seeds=3, **TRAINING)
+    found = trainings(ptar.BENCH, asked, monkeypatch)
     assert len(found) == 2 * 2 * 3
     for (setting, label, seed), (_, config) in found.items():
         assert config.ptar == (label == "with pTAR")
@@ -100,8 +116,10 @@ def test_ptar_is_switched_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pairs_of_weights_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     """A label says which weights of REINFORCE and of the pTAR loss its training has."""
-    asked = sensitivity.SensitivityConfig(nodes=20, betas=(100, 1000, 5000), seeds=1, **TRAINING)
-    found = trainings(sensitivity.EXPERIMENT, asked, monkeypatch)
+    asked = sensitivity.SensitivityConfig(
+        settings=(Setting(20),), betas=(100, 1000, 5000), seeds=1, **TRAINING
+    )
+    found = trainings(sensitivity.BENCH, asked, monkeypatch)
     assert len(found) == 9
     for (_, label, _), (_, config) in found.items():
         assert label == f"beta1={config.beta1:g} beta2={config.beta2:g}"
@@ -118,6 +136,8 @@ def test_trained_networks_are_warmed_up(
     config = TrainConfig(**(TINY | {"stay_optimisation": stage_two}))
     run = SimpleNamespace(config=config, cpu_seconds=6.0, epoch=3)
     monkeypatch.setattr(training, "trained", lambda folder, **settings: run)
+    card = {"instances": 48, "cpu_seconds": 5.0}
+    monkeypatch.setattr("decost.learn.checkpoint.read_card", lambda path: card)
     calls: list[int] = []
 
     def solve_many(
@@ -136,11 +156,12 @@ def test_trained_networks_are_warmed_up(
 
     monkeypatch.setattr(training, "solve_many", solve_many)
     instances = decost.generate("paper", nodes=5, window=100, count=4, seed=3)
-    rows = training._train_and_measure(tmp_path, {}, "label", partial(list, instances))
+    rows = training.train_and_measure(tmp_path, {}, partial(list, instances))
     assert len(calls) > 1
     assert calls[-1] == 4
     assert [row["seconds"] for row in rows] == [len(calls)] * 4
-    assert [row["epoch_cpu_seconds"] for row in rows] == [2.0] * 4
+    names = ("epoch_cpu_seconds", "trained_on", "trained_cpu_seconds")
+    assert [tuple(row[name] for name in names) for row in rows] == [(2.0, 48, 5.0)] * 4
 
 
 @pytest.fixture
@@ -169,7 +190,7 @@ def test_a_folder_is_trained_in_by_one_process(begun: list[str], tmp_path: Path)
     fcntl = pytest.importorskip("fcntl")
     with (tmp_path / "lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(ExperimentError, match="another run is at work on it") as caught:
+        with pytest.raises(BenchError, match="another run is at work on it") as caught:
             trained(tmp_path, **TINY)
         assert str(tmp_path) in str(caught.value)
         assert [path.name for path in tmp_path.iterdir()] == ["lock"]
@@ -187,7 +208,7 @@ def test_a_folder_is_locked_until_it_is_trained(
     def train(run: SimpleNamespace, report: object) -> None:
         begun.append("train")
         if len(begun) == 2:
-            with pytest.raises(ExperimentError, match="another run is at work on it"):
+            with pytest.raises(BenchError, match="another run is at work on it"):
                 trained(tmp_path / "one", **TINY)
             trained(tmp_path / "other", **TINY)
 
@@ -201,32 +222,9 @@ def test_a_training_goes_on_with_its_settings_alone(begun: list[str], tmp_path: 
     (tmp_path / "checkpoint.safetensors").touch()
     trained(tmp_path, **TINY)
     assert begun == ["resume", "train"]
-    with pytest.raises(ExperimentError, match="holds a run with other settings"):
+    with pytest.raises(BenchError, match="holds a run with other settings"):
         trained(tmp_path, **(TINY | {"seed": 1}))
     assert begun == ["resume", "train", "resume"]
-
-
-def made(
-    method: str, instance: int, profit: float, setting: str = "n=20, TW=100", **others: Any
-) -> Row:
-    """Make a row; the most that an instance can earn is 10."""
-    return {
-        "setting": setting,
-        "instance": instance,
-        "method": method,
-        "seed": 0,
-        "profit": profit,
-        "bound": None,
-        "status": "feasible",
-        "seconds": 0.5,
-        "reached": None,
-        "batch": 1,
-    } | others
-
-
-def proof(instance: int, setting: str = "n=20, TW=100") -> Row:
-    """Prove that an instance can earn 10."""
-    return made("exact", instance, 10.0, setting, bound=10.0, status="optimal")
 
 
 def test_means_of_seeds() -> None:
@@ -249,9 +247,10 @@ def test_ablation_over_seeds(seeds: int, score: str, gap: str, deviation: str) -
     rows = [proof(0), proof(1)]
     for label in SWITCHES:
         for seed, pair in enumerate(profits):
-            rows += [made(label, k, profit, seed=seed) for k, profit in enumerate(pair)]
-    config = ablation.AblationConfig(nodes=20, windows=(100,), seeds=seeds, **TRAINING)
-    table = ablation.summarise(config, rows)
+            named = {"contender": Contender.of("decost", label), "seed": seed}
+            rows += [made("decost", k, profit, **named) for k, profit in enumerate(pair)]
+    config = TrainingConfig(settings=(Setting(20),), seeds=seeds, **TRAINING)
+    table = ablation.summarise(config, rows)[""]
     assert [line["variant"] for line in table] == list(SWITCHES)
     for line in table:
         assert (line["seeds"], line["instances"]) == (str(seeds), "2")
@@ -286,11 +285,13 @@ def test_ptar_by_hand(
     rows = [proof(0), proof(1)]
     pairs = zip(("without pTAR", "with pTAR"), profits, seconds, strict=True)
     for label, earned, spent in pairs:
+        named = {"contender": Contender.of("decost", label), "batch": 2}
         rows += [
-            made(label, k, earned[k], epoch_cpu_seconds=spent[k], seed=k, batch=2) for k in range(2)
+            made("decost", k, earned[k], epoch_cpu_seconds=spent[k], seed=k, **named)
+            for k in range(2)
         ]
-    config = ptar.PtarConfig(nodes=(20,), seeds=1, **TRAINING)
-    without, with_it = ptar.summarise(config, rows)
+    config = TrainingConfig(settings=(Setting(20),), seeds=1, **TRAINING)
+    without, with_it = ptar.summarise(config, rows)[""]
     names = ("gap reduced (%)", "time added (%)", "pTAR efficiency")
     assert tuple(with_it[name] for name in names) == compared
     assert [without[name] for name in names] == ["", "", ""]
@@ -299,92 +300,88 @@ def test_ptar_by_hand(
         assert line["CPU time of an epoch (s)"] == f"{sum(spent) / 2:.2f}"
 
 
-def test_all_sets_weigh_the_same() -> None:
-    """The line for all sets has two instances of each: the first two, where a set has four.
-
-    By hand: greedy misses 10, 20, 30 and 40% in the one and 50 and 60% in the other set, so 35%
-    of the first two of each; ils, which has no more than three of the first set, 10% of all.
-    """
-    small, large = "n=50, TW=100", "n=500, TW=100"
-    rows = [proof(k, small) for k in range(4)] + [proof(k, large) for k in range(2)]
-    rows += [made("greedy", k, 9 - k, small) for k in (3, 2, 1, 0)]
-    rows += [made("greedy", k, 5 - k, large) for k in range(2)]
-    rows += [made("ils", k, 9, small) for k in range(3)]
-    rows += [made("ils", k, 9, large) for k in range(2)]
-    config = MainConfig(methods=("greedy", "ils"), settings=())
-    lines = gaps.summarise(config, rows)
-    names = ("method", "setting", "instances", "mean (%)", "max (%)")
-    assert [tuple(line[name] for name in names) for line in lines] == [
-        ("greedy", "all", "4", "35.000", "60.000"),
-        ("greedy", small, "4", "25.000", "40.000"),
-        ("greedy", large, "2", "55.000", "60.000"),
-        ("ils", "all", "4", "10.000", "10.000"),
-        ("ils", small, "3", "10.000", "10.000"),
-        ("ils", large, "2", "10.000", "10.000"),
-    ]
+def run(bench: Bench[Any], config: TrainingConfig, folder: Path) -> list[dict[str, str]]:
+    """Run a bench with a tiny configuration, and give its table."""
+    _, table = run_bench(replace(bench, quick=config), "quick", Folders(folder))
+    with table.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
-def gap_facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, bool]]:
-    """Give gap, optimum and whether that is proven, row by row."""
-    found = add_gaps(rows, "exact")
-    return [(round(row["gap"], 9), row["optimum"], row["optimum_proven"]) for row in found]
+def test_ablation_trains_all_variants(tmp_path: Path) -> None:
+    """Four variants with two seeds each are trained once, and go on without training again."""
+    config = TrainingConfig(seeds=2, **TINY_TRAINING)
+    table = run(ablation.BENCH, config, tmp_path)
+    assert [line["variant"] for line in table] == list(ablation.VARIANTS)
+    assert [(line["seeds"], line["instances"]) for line in table] == [("2", "5")] * 4
+    folders = sorted((tmp_path / "runs").iterdir())
+    assert len(folders) == 8
+    written = [(folder / "checkpoint.safetensors").stat().st_mtime_ns for folder in folders]
+    (tmp_path / "ablation-quick.rows.jsonl").unlink()
+    again = run(ablation.BENCH, config, tmp_path)
+    after = [(folder / "checkpoint.safetensors").stat().st_mtime_ns for folder in folders]
+    assert after == written
+    for line in (*table, *again):
+        del line["time (ms)"]
+    assert again == table
 
 
-def test_gaps_are_to_the_least_bound_where_nothing_is_proven() -> None:
-    """By hand: below bounds of 12 and 8, a profit of 6 misses 25%, and one of 7 12.5%."""
-    exact = made("exact", 0, 6.0, bound=12.0)
-    milp = made("milp", 0, 7.0, bound=8.0)
-    assert gap_facts([exact, milp]) == [(25.0, 8.0, False), (12.5, 8.0, False)]
-    unbounded = exact | {"bound": None}
-    assert gap_facts([unbounded, milp]) == [(25.0, 8.0, False), (12.5, 8.0, False)]
+def test_sensitivity_has_all_pairs(tmp_path: Path) -> None:
+    """Each pair has a line, and the last line has mean and deviation of the lines above."""
+    config = sensitivity.SensitivityConfig(betas=(100, 5000), seeds=1, **TINY_TRAINING)
+    *pairs, last = run(sensitivity.BENCH, config, tmp_path)
+    betas = ("100", "5000")
+    assert [(line["beta1"], line["beta2"]) for line in pairs] == list(product(betas, betas))
+    missed = [float(line["gap (%)"]) for line in pairs]
+    assert float(last["gap (%)"]) == pytest.approx(np.mean(missed), abs=0.01)
+    assert float(last["std over pairs (%)"]) == pytest.approx(np.std(missed), abs=0.01)
+    assert last["paper's gap, n=50 (%)"] == "0.89"
 
 
-def test_a_proof_of_any_method_is_one() -> None:
-    """If HiGHS proves what the prover could not, gaps are to that; looser bounds are not used."""
-    exact = made("exact", 0, 6.0, bound=12.0)
-    milp = made("milp", 0, 8.0, bound=8.0, status="optimal")
-    assert gap_facts([exact, milp]) == [(25.0, 8.0, True), (0.0, 8.0, True)]
-    loose = made("milp", 0, 5.0, bound=12.0)
-    assert gap_facts([loose, proof(0)]) == [(50.0, 10.0, True), (0.0, 10.0, True)]
+def test_the_papers_mean_over_pairs_is_of_its_table() -> None:
+    """Mean and deviation that the paper states are those of its 25 gaps."""
+    figures = paper_figures()["sensitivity"]
+    known = [float(figures[a][b][0]) for a in figures for b in figures[a] if a.isdigit()]
+    assert len(known) == 25
+    mean, deviation = map(float, figures["all"]["all"])
+    assert np.mean(known) == pytest.approx(mean, abs=0.006)
+    assert np.std(known) == pytest.approx(deviation, abs=0.006)
 
 
-def test_no_bound_may_be_beaten() -> None:
-    """A bound below a plan is an error, also that of another method than the prover."""
-    rows = [proof(0), made("milp", 0, 9.0, bound=9.5)]
-    complaint = r"instance 0: exact earns 10\.0, more than the bound 9\.5 of milp"
-    with pytest.raises(ValueError, match=complaint):
-        add_gaps(rows, "exact")
-    rounded = [proof(0), made("milp", 0, 9.0, bound=10.0 - 1e-9)]
-    assert gap_facts(rounded) == [(0.0, 10.0, True), (10.0, 10.0, True)]
+def test_benches_share_trainings() -> None:
+    """With and without the pTAR loss, n=50 and TW=100 are trained in the ablation's folders."""
+    folders = {
+        one.name: {
+            task.measure.args[0]  # type: ignore[attr-defined]
+            for task in one.tasks(one.full, Folders(Path()))
+            if task.kind == "training"
+        }
+        for one in (ablation.BENCH, ptar.BENCH)
+    }
+    assert len(folders["ablation"]) == 24
+    assert len(folders["ptar"]) == 4 * ptar.FULL.seeds
+    assert len(folders["ablation"] & folders["ptar"]) == 2 * ptar.FULL.seeds
 
 
-def test_rows_keep_their_order() -> None:
-    """Rows of instances and methods in any order come out as they went in, with what they held."""
-    rows = [
-        made("greedy", 1, 5.0),
-        proof(0),
-        made("ils", 0, 9.0),
-        proof(1),
-        made("greedy", 0, 8.0),
-        made("ils", 1, 10.0),
-    ]
-    found = add_gaps(rows, "exact")
-    assert [{name: new[name] for name in row} for row, new in zip(rows, found, strict=True)] == rows
-    assert [round(row["gap"], 9) for row in found] == [50.0, 0.0, 10.0, 0.0, 20.0, 0.0]
+def test_ptar_efficiency_is_the_papers() -> None:
+    """The paper's gaps and runtimes give its percentages and its efficiencies, 2.74 and 4.0."""
+    for nodes in (50, 100):
+        figures = paper_figures()["ptar"][f"n={nodes}"]
+        without, with_it = (figures[label] for label in (ptar.WITHOUT, ptar.WITH))
+        found = ptar.gained_and_added(
+            (float(without[0]), float(with_it[0])), (float(without[1]), float(with_it[1]))
+        )
+        assert found == pytest.approx([float(cell) for cell in with_it[2:]], abs=0.05)
 
 
-def test_percent_over_others() -> None:
-    """By hand: the mean of 5 and 10 is a quarter above that of 6; of nothing there is none."""
-    rows = [{"profit": 5.0}, {"profit": 10.0}]
-    assert percent_over(rows, [{"profit": 6.0}]) == "25.00"
-    assert percent_over([{"profit": 3.0}], [{"profit": 4.0}]) == "-25.00"
-    assert percent_over(rows, None) == ""
-
-
-def test_columns_of_the_paper() -> None:
-    """Figures stand under their names, nothing where the paper has none; a lost one is an error."""
-    names = ("score", "gap (%)")
-    assert paper_columns(names, ("1.5", "")) == {"paper's score": "1.5", "paper's gap (%)": ""}
-    assert paper_columns(names, None) == {"paper's score": "", "paper's gap (%)": ""}
-    with pytest.raises(ValueError, match="zip"):
-        paper_columns(names, ("1.5",))
+def test_learning_measures_every_training_in_both_ways(tmp_path: Path) -> None:
+    """Five trainings, each tested greedily and with symmetries, which can only be better."""
+    tiny = TINY_TRAINING["training"]
+    config = learning.LearningConfig(
+        settings=(Setting(10),), minutes=0.002, episodes=16, count=3, training=tiny
+    )
+    table = run(learning.BENCH, config, tmp_path)
+    assert [line["training"] for line in table] == list(learning.RUNS)
+    assert {line["tested on"] for line in table} == {"3"}
+    for line in table:
+        gaps = [float(line[way].removesuffix("%")) for way in learning.WAYS]
+        assert gaps[0] >= gaps[1] >= 0
