@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from decost.bench import tables
 from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
-from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns
 from decost.bench.training import (
+    BRIEFLY,
+    LONGER,
     SHORT,
-    SMALL,
     TrainingConfig,
     over_seeds,
     training_tasks,
@@ -20,21 +21,15 @@ from decost.bench.training import (
 
 QUICK = TrainingConfig(
     settings=(Setting(20, 100), Setting(20, 500)),
-    epochs=3,
-    episodes=640,
-    seeds=1,
-    count=100,
-    training=SMALL,
     reduced=f"n=20 instead of 50; {SHORT}",
+    **BRIEFLY,
 )
 
 FULL = TrainingConfig(
     settings=(Setting(50, 100), Setting(50, 500)),
-    epochs=12,
-    episodes=2560,
     seeds=3,
-    count=1000,
     reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 3 seeds",
+    **LONGER,
 )
 
 VARIANTS: dict[str, dict[str, bool]] = {
@@ -52,7 +47,7 @@ def list_tasks(config: TrainingConfig, folders: Folders) -> list[Task]:
 
 def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and variant."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
+    groups = tables.grouped(tables.add_gaps(rows, config.prover), "setting", "contender")
     table = []
     for setting in config.settings:
         for label in VARIANTS:
@@ -64,14 +59,14 @@ def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
                     "variant": label,
                     "seeds": str(len(gaps)),
                     "instances": str(len(some) // len(gaps)),
-                    "score": f"{mean(some, 'profit'):.4f}",
-                    "optimum": f"{mean(some, 'optimum'):.4f}",
+                    "score": f"{tables.mean(some, 'profit'):.4f}",
+                    "optimum": f"{tables.mean(some, 'optimum'):.4f}",
                     "gap (%)": f"{np.mean(gaps):.2f}",
                     "std over seeds (%)": f"{np.std(gaps, ddof=1):.2f}" if len(gaps) > 1 else "",
-                    "time (ms)": digits(1e3 * mean(some, "seconds")),
+                    "time (ms)": tables.digits(1e3 * tables.mean(some, "seconds")),
                     "batch": str(some[0]["batch"]),
                 }
-                | paper_columns("ablation", f"TW={setting.window:g}", label)
+                | tables.paper_columns("ablation", f"TW={setting.window:g}", label)
             )
     return {"": table}
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from decost.bench import main
+from decost.bench import main, tables
 from decost.bench.measure import contest
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
-from decost.bench.tables import (
-    add_gaps,
-    counterpart,
-    grouped,
-    paper_columns,
-    row_name,
-    spread,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,22 +40,26 @@ def summarise(config: Config, rows: Sequence[Row]) -> Tables:
 
     The first is over instances that all methods have, the same number of each set.
     """
-    gaps = [row for row in add_gaps(rows, config.prover) if row["contender"] in config.methods]
+    gaps = [
+        row for row in tables.add_gaps(rows, config.prover) if row["contender"] in config.methods
+    ]
     table = []
-    methods = grouped(gaps, "contender")
+    methods = tables.grouped(gaps, "contender")
     shared = set.intersection(*(set(map(_instance, some)) for some in methods.values()))
     of_set = [[one for one in shared if one[0] == name] for name in {name for name, _ in shared}]
     least = min(map(len, of_set), default=0)
     common = {one for some in of_set for one in sorted(some)[:least]}
     for (contender,), some in methods.items():
         parts = {"all": [row for row in some if _instance(row) in common]}
-        parts |= {key[0]: part for key, part in grouped(some, "setting").items()}
+        parts |= {key[0]: part for key, part in tables.grouped(some, "setting").items()}
         for setting, part in parts.items():
-            line = {"method": row_name(contender), "setting": setting}
+            line = {"method": tables.row_name(contender), "setting": setting}
             line["instances"] = str(len(part))
-            numbers = spread([row["gap"] for row in part])
+            numbers = tables.spread([row["gap"] for row in part])
             line |= {f"{key} (%)": f"{value:.3f}" for key, value in numbers.items()}
-            table.append(line | paper_columns("gaps", setting, counterpart(contender)))
+            table.append(
+                line | tables.paper_columns("gaps", setting, tables.counterpart(contender))
+            )
     return {"": table}
 
 
@@ -75,11 +71,15 @@ def draw(config: Config, rows: Sequence[Row]) -> Figure:
     """Draw a box for each method and set."""
     from decost.bench.figures import box_plots
 
-    gaps = [row for row in add_gaps(rows, config.prover) if row["contender"] in config.methods]
+    gaps = [
+        row for row in tables.add_gaps(rows, config.prover) if row["contender"] in config.methods
+    ]
     panels = {
-        setting: {row_name(one): [row["gap"] for row in some] for (one,), some in methods.items()}
-        for (setting,), part in grouped(gaps, "setting").items()
-        for methods in (grouped(part, "contender"),)
+        setting: {
+            tables.row_name(one): [row["gap"] for row in some] for (one,), some in methods.items()
+        }
+        for (setting,), part in tables.grouped(gaps, "setting").items()
+        for methods in (tables.grouped(part, "contender"),)
     }
     return box_plots("Gap to the proven optimum", panels)
 

@@ -7,16 +7,12 @@ falls over epochs that fill about that time. Gaps are to the optimum of other in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from pydantic import Field
-
 from decost.bench.instances import Setting
-from decost.bench.measure import proofs
-from decost.bench.runner import Bench, Config, Folders, Key, Row, Tables, Task
+from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean
-from decost.bench.training import SMALL, Trained, train_and_measure, variant
+from decost.bench.training import SMALL, TrainingConfig, training_tasks, variant
 
 RUNS: dict[str, dict[str, Any]] = {
     "paper's network, REINFORCE + pTAR": {"network": "paper"},
@@ -30,12 +26,13 @@ WAYS = {"greedy": {"symmetries": False}, "8 symmetries": {"symmetries": True}}
 """How a network decodes."""
 
 
-class LearningConfig(Config):
-    """CPU minutes of a training, instances of an epoch, and other settings of training."""
+class LearningConfig(TrainingConfig):
+    """CPU minutes of a training."""
 
     minutes: float
+    epochs: int = 10**6
     episodes: int = 1280
-    training: dict[str, int | float] = Field(default_factory=dict)
+    seeds: int = 1
 
 
 QUICK = LearningConfig(
@@ -52,31 +49,13 @@ FULL = LearningConfig(
 
 
 def list_tasks(config: LearningConfig, folders: Folders) -> list[Task]:
-    """List the proofs, and then the trainings, on the first setting."""
-    setting = config.settings[0]
-    source, tasks = proofs(config, setting)
-    for number, (label, kind) in enumerate(RUNS.items()):
-        taught = kind.get("teacher") == "exact"
-        settings = {
-            "nodes": str(setting.nodes),
-            "window": f"{setting.window:g}",
-            "cpu_limit": 60 * config.minutes,
-            "episodes": config.episodes,
-            "epochs": max(1, round(7 * config.minutes)) if taught else 10**6,
-            "threads": 1,
-            **config.training,
-            **kind,
-        }
-        keys = tuple(
-            Key(setting.name, k, variant(f"{label}, {way}"))
-            for way in WAYS
-            for k in range(config.count)
-        )
-        size = f"{setting.nodes}-{setting.window:g}-{config.minutes:g}"
-        folder = folders.out / "runs" / f"learning-{size}-{number}"
-        work = partial(train_and_measure, folder, settings, source, tuple(WAYS.values()))
-        tasks.append(Task(keys, work, Trained, 60 * config.minutes, "training"))
-    return tasks
+    """List the proofs, and then the trainings."""
+    taught = {"epochs": max(1, round(7 * config.minutes))}
+    variants = {
+        label: kind | {"cpu_limit": 60 * config.minutes} | (taught if "teacher" in kind else {})
+        for label, kind in RUNS.items()
+    }
+    return training_tasks(config, folders, variants, WAYS)
 
 
 def summarise(config: LearningConfig, rows: Sequence[Row]) -> Tables:
@@ -84,7 +63,7 @@ def summarise(config: LearningConfig, rows: Sequence[Row]) -> Tables:
     groups = grouped(add_gaps(rows, config.prover), "contender")
     table = []
     for label in RUNS:
-        some = [groups[variant(f"{label}, {way}"),] for way in WAYS]
+        some = [groups[variant(label, way),] for way in WAYS]
         first = some[0][0]
         line = {
             "training": label,

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from decost.bench import tables
 from decost.bench.contender import contenders
 from decost.bench.instances import Setting
 from decost.bench.measure import contest
 from decost.bench.runner import Bench, Config, Row, Tables
-from decost.bench.tables import (
-    add_gaps,
-    counterpart,
-    digits,
-    grouped,
-    mean,
-    paper_columns,
-    performance,
-    row_name,
-)
 
 NETWORKS = (
     "decost, pomo and gfacs have one network each for all settings, where the paper trains one for "
@@ -61,16 +52,16 @@ FULL = Config(
 
 def summarise(config: Config, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and method, with the paper's figures beside ours."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
+    groups = tables.grouped(tables.add_gaps(rows, config.prover), "setting", "contender")
     table = []
     for setting in config.settings:
         for contender in config.methods:
             some, proofs = groups[setting.name, contender], groups[setting.name, config.prover]
             table.append(
-                {"setting": setting.name, "method": row_name(contender)}
-                | performance(some)
-                | {"time by exact's": digits(_slower(some, proofs))}
-                | paper_columns("main", setting.name, counterpart(contender))
+                {"setting": setting.name, "method": tables.row_name(contender)}
+                | tables.performance(some)
+                | {"time by exact's": tables.digits(_slower(some, proofs))}
+                | tables.paper_columns("main", setting.name, tables.counterpart(contender))
             )
     return {"": table}
 
@@ -79,7 +70,7 @@ def _slower(rows: Sequence[Mapping[str, Any]], proofs: Sequence[Mapping[str, Any
     """Say how many times the time of the proofs of the same instances a method takes."""
     instances = {row["instance"] for row in rows}
     same = [proof for proof in proofs if proof["instance"] in instances]
-    return mean(rows, "seconds") / mean(same, "seconds")
+    return tables.mean(rows, "seconds") / tables.mean(same, "seconds")
 
 
 BENCH = Bench("main", __doc__, QUICK, FULL, contest, summarise)

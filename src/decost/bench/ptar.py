@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from decost.bench import tables
 from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
-from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns
-from decost.bench.training import SHORT, SMALL, TrainingConfig, training_tasks, variant
+from decost.bench.training import (
+    BRIEFLY,
+    LONGER,
+    SHORT,
+    TrainingConfig,
+    training_tasks,
+    variant,
+)
 
 REMARK = (
     "the efficiency is by the CPU time of an epoch, because the loss costs nothing afterwards; "
@@ -16,23 +23,17 @@ REMARK = (
 
 QUICK = TrainingConfig(
     settings=(Setting(20), Setting(40)),
-    epochs=3,
-    episodes=640,
-    seeds=1,
-    count=100,
-    training=SMALL,
     reduced=f"n=20 and 40 instead of 50 and 100; {SHORT}",
     remark=REMARK,
+    **BRIEFLY,
 )
 
 FULL = TrainingConfig(
     settings=(Setting(50), Setting(100)),
-    epochs=12,
-    episodes=2560,
     seeds=2,
-    count=1000,
     reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 2 seeds",
     remark=REMARK,
+    **LONGER,
 )
 
 WITHOUT, WITH = "without pTAR", "with pTAR"
@@ -59,12 +60,15 @@ def gained_and_added(
 
 def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
     """Make two lines for each size; the loss costs time in training alone."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
+    groups = tables.grouped(tables.add_gaps(rows, config.prover), "setting", "contender")
     table = []
     for setting in config.settings:
         pair = [groups[setting.name, variant(label)] for label in (WITHOUT, WITH)]
-        gaps = (mean(pair[0], "gap"), mean(pair[1], "gap"))
-        epochs = (mean(pair[0], "epoch_cpu_seconds"), mean(pair[1], "epoch_cpu_seconds"))
+        gaps = (tables.mean(pair[0], "gap"), tables.mean(pair[1], "gap"))
+        epochs = (
+            tables.mean(pair[0], "epoch_cpu_seconds"),
+            tables.mean(pair[1], "epoch_cpu_seconds"),
+        )
         gained, added, efficiency = gained_and_added(gaps, epochs)
         ratio = "" if efficiency is None else f"{efficiency:.2f}"
         compared = {
@@ -80,12 +84,12 @@ def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
                     "trainings": str(config.seeds),
                     "instances": str(config.count),
                     "gap (%)": f"{gap:.2f}",
-                    "CPU time of an epoch (s)": digits(seconds),
-                    "time (ms)": digits(1e3 * mean(some, "seconds")),
+                    "CPU time of an epoch (s)": tables.digits(seconds),
+                    "time (ms)": tables.digits(1e3 * tables.mean(some, "seconds")),
                     "batch": str(some[0]["batch"]),
                 }
                 | dict(zip(names, compared[label], strict=True))
-                | paper_columns("ptar", f"n={setting.nodes}", label)
+                | tables.paper_columns("ptar", f"n={setting.nodes}", label)
             )
     return {"": table}
 

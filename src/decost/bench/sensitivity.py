@@ -13,7 +13,14 @@ import numpy as np
 from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean, paper_columns
-from decost.bench.training import SHORT, SMALL, TrainingConfig, training_tasks, variant
+from decost.bench.training import (
+    BRIEFLY,
+    LONGER,
+    SHORT,
+    TrainingConfig,
+    training_tasks,
+    variant,
+)
 
 
 class SensitivityConfig(TrainingConfig):
@@ -25,22 +32,16 @@ class SensitivityConfig(TrainingConfig):
 QUICK = SensitivityConfig(
     settings=(Setting(20),),
     betas=(100, 1000, 5000),
-    epochs=3,
-    episodes=640,
-    seeds=1,
-    count=100,
-    training=SMALL,
     reduced=f"9 of 25 pairs, n=20 instead of 50; {SHORT}",
+    **BRIEFLY,
 )
 
 FULL = SensitivityConfig(
     settings=(Setting(20),),
     betas=(100, 500, 1000, 2000, 5000),
-    epochs=12,
-    episodes=2560,
     seeds=1,
-    count=1000,
     reduced="n=20 instead of 50; 12 epochs of 2,560 instances instead of 800 of 10,000",
+    **LONGER,
 )
 
 

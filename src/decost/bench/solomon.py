@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import product
 
+from decost.bench import tables
 from decost.bench.contender import Contender, contenders
 from decost.bench.instances import file_class, file_names, list_files, read_files
 from decost.bench.measure import versus
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
-from decost.bench.tables import (
-    add_gaps,
-    grouped,
-    paper_columns,
-    percent_over,
-    performance,
-    row_name,
-)
 
 
 class SolomonConfig(Config):
@@ -59,19 +52,19 @@ def summarise(config: SolomonConfig, rows: Sequence[Row]) -> Tables:
     """Make a line for each method over all files, and one for each class of files."""
     gaps = [
         {**row, "files": files}
-        for row in add_gaps(rows, config.prover)
+        for row in tables.add_gaps(rows, config.prover)
         for files in ("all", file_class(row["instance"]))
     ]
-    groups = grouped(gaps, "contender", "files")
+    groups = tables.grouped(gaps, "contender", "files")
     table = []
     for contender, files in product(config.methods, dict.fromkeys(row["files"] for row in gaps)):
         some = groups[contender, files]
         others = groups.get((Contender.of("decost"), files))
         table.append(
-            {"method": row_name(contender), "files": files}
-            | performance(some)
-            | {"over decost (%)": percent_over(some, others)}
-            | paper_columns("solomon", files, str(contender))
+            {"method": tables.row_name(contender), "files": files}
+            | tables.performance(some)
+            | {"over decost (%)": tables.percent_over(some, others)}
+            | tables.paper_columns("solomon", files, str(contender))
         )
     return {"": table}
 

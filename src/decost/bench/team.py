@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from decost.bench import tables
 from decost.bench.contender import Contender, contenders
 from decost.bench.instances import Setting
 from decost.bench.main import NETWORKS
 from decost.bench.measure import contest
 from decost.bench.runner import Bench, Config, Row, Tables
-from decost.bench.tables import (
-    add_gaps,
-    counterpart,
-    grouped,
-    paper_columns,
-    percent_over,
-    performance,
-    row_name,
-)
 
 REMARK = (
     "the paper does not say how many vehicles it has; its scores are beyond the optimum here, "
@@ -49,17 +41,17 @@ FULL = Config(
 
 def summarise(config: Config, rows: Sequence[Row]) -> Tables:
     """Make a line for each setting and method."""
-    groups = grouped(add_gaps(rows, config.prover), "setting", "contender")
+    groups = tables.grouped(tables.add_gaps(rows, config.prover), "setting", "contender")
     table = []
     for setting in config.settings:
         pomo = groups.get((setting.name, Contender.of("pomo")))
         for contender in config.methods:
             some = groups[setting.name, contender]
             table.append(
-                {"setting": setting.name, "method": row_name(contender)}
-                | performance(some)
-                | {"over pomo (%)": percent_over(some, pomo)}
-                | paper_columns("team", "all", counterpart(contender))
+                {"setting": setting.name, "method": tables.row_name(contender)}
+                | tables.performance(some)
+                | {"over pomo (%)": tables.percent_over(some, pomo)}
+                | tables.paper_columns("team", "all", tables.counterpart(contender))
             )
     return {"": table}
 

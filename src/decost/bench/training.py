@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +19,20 @@ from decost.solver import solve_many
 if TYPE_CHECKING:
     from decost.learn.train import Run
 
-SMALL: dict[str, int | float] = {
-    "layers": 2,
-    "width": 64,
-    "heads": 4,
-    "feed_forward": 128,
-    "learning_rate": 1e-3,
-    "validation": 64,
-}
+SMALL: dict[str, int | float] = dict(
+    layers=2, width=64, heads=4, feed_forward=128, learning_rate=1e-3, validation=64
+)
 """Settings of a network that learns something in seconds."""
+
+BRIEFLY: dict[str, Any] = dict(epochs=3, episodes=640, seeds=1, count=100, training=SMALL)
+LONGER: dict[str, Any] = dict(epochs=12, episodes=2560, count=1000)
+"""Trainings at the two scales."""
 
 SHORT = (
     "a network of 2 layers and width 64, trained on 3 epochs of 640 instances instead of 800 of "
     "10,000, so that gaps are large"
 )
-"""What `SMALL` networks are, in words."""
+"""What is trained `BRIEFLY`, in words."""
 
 
 class Trained(Measured):
@@ -62,41 +62,44 @@ class TrainingConfig(Config):
     training: dict[str, int | float] = Field(default_factory=dict)
 
 
-def variant(label: str) -> Contender:
-    """Name a network by the way in which it was trained."""
-    return Contender.of("decost", label)
+def variant(label: str, way: str = "") -> Contender:
+    """Name a network by the way in which it was trained, and that in which it decodes."""
+    return Contender.of("decost", f"{label}, {way}" if way else label)
 
 
 def training_tasks(
-    config: TrainingConfig, folders: Folders, variants: Mapping[str, Mapping[str, Any]]
+    config: TrainingConfig,
+    folders: Folders,
+    variants: Mapping[str, Mapping[str, Any]],
+    ways: Mapping[str, Mapping[str, Any]] = {"": {}},
 ) -> list[Task]:
     """List the proofs of each setting and then its trainings, each with the settings of a variant.
 
-    A training makes a network, and measures it on all instances. Networks with the same settings
-    are trained once, whatever benches call them.
+    A training makes a network, and measures it on all instances in each of some ways to decode.
+    Networks with the same settings are trained once, whatever benches call them.
     """
     tasks: list[Task] = []
     for setting in config.settings:
         source, some = proofs(config, setting)
         tasks += some
-        for label, switches in variants.items():
-            for seed in range(config.seeds):
-                settings = {
-                    "nodes": str(setting.nodes),
-                    "window": f"{setting.window:g}",
-                    "epochs": config.epochs,
-                    "episodes": config.episodes,
-                    "seed": seed,
-                    "threads": 1,
-                    **config.training,
-                    **switches,
-                }
-                folder = folders.out / "runs" / _run_name(settings, switches)
-                keys = tuple(
-                    Key(setting.name, k, variant(label), seed) for k in range(config.count)
-                )
-                work = partial(train_and_measure, folder, settings, source)
-                tasks.append(Task(keys, work, Trained, kind="training"))
+        for (label, switches), seed in product(variants.items(), range(config.seeds)):
+            settings = {
+                "nodes": str(setting.nodes),
+                "window": f"{setting.window:g}",
+                "epochs": config.epochs,
+                "episodes": config.episodes,
+                "seed": seed,
+                "threads": 1,
+                **config.training,
+                **switches,
+            }
+            folder = folders.out / "runs" / _run_name(settings, switches)
+            keys = tuple(
+                Key(setting.name, k, variant(label, way), seed)
+                for way, k in product(ways, range(config.count))
+            )
+            work = partial(train_and_measure, folder, settings, source, tuple(ways.values()))
+            tasks.append(Task(keys, work, Trained, kind="training"))
     return tasks
 
 
