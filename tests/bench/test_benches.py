@@ -378,7 +378,7 @@ def test_methods_by_hand() -> None:
 
 def test_stage_two_is_plugged_in(tmp_path: Path) -> None:
     """Greedy's own stays, then optimal ones on its routes, as `optimal_stays` says here and now."""
-    config = plug.QUICK.model_copy(
+    config = plug.BENCH.quick.model_copy(
         update={"methods": contenders("greedy"), "settings": (Setting(50, 500),), "count": 3}
     )
     (line,) = run(plug.BENCH, config, Folders(tmp_path))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from decost.bench import ablation, ptar, stay_ratio
-from decost.bench.tables import paper_figures
+from decost.bench.tables import read_toml
 from decost.learn.config import TrainConfig
 
 METHODS = {
@@ -30,7 +30,9 @@ _MARKUP = re.compile(r"\\(?:textbf|underline|gao)\b")
 
 def ours(bench: str) -> dict[str, dict[str, tuple[str, ...]]]:
     """Give the figures that stand beside a bench, by setting and method."""
-    settings = {key: some for key, some in paper_figures()[bench].items() if key != "columns"}
+    settings = {
+        key: some for key, some in read_toml("paper.toml")[bench].items() if key != "columns"
+    }
     return {
         key: {name: tuple(cells) for name, cells in some.items()} for key, some in settings.items()
     }
@@ -193,7 +195,7 @@ def test_stay_ratio(paper: str) -> None:
     first, last, step, share, gap = re.findall(r"([\d.]+)\\%", section)
     assert ours("stay-ratio") == {"all": {share: (gap,)}}
     percents = range(int(first), int(last) + 1, int(step))
-    assert stay_ratio.FULL.percents == tuple(percents)
+    assert stay_ratio.BENCH.full.percents == tuple(percents)
 
 
 def test_ptar(paper: str) -> None:

@@ -21,7 +21,7 @@ from decost.bench import BenchError, ablation, learning, ptar, sensitivity, trai
 from decost.bench.contender import Contender
 from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, run_bench
-from decost.bench.tables import paper_figures
+from decost.bench.tables import read_toml
 from decost.bench.training import TrainingConfig, over_seeds, trained
 from decost.learn.config import TrainConfig
 from small_runs import TINY
@@ -339,7 +339,7 @@ def test_sensitivity_has_all_pairs(tmp_path: Path) -> None:
 
 def test_the_papers_mean_over_pairs_is_of_its_table() -> None:
     """Mean and deviation that the paper states are those of its 25 gaps."""
-    figures = paper_figures()["sensitivity"]
+    figures = read_toml("paper.toml")["sensitivity"]
     known = [float(figures[a][b][0]) for a in figures for b in figures[a] if a.isdigit()]
     assert len(known) == 25
     mean, deviation = map(float, figures["all"]["all"])
@@ -358,14 +358,14 @@ def test_benches_share_trainings() -> None:
         for one in (ablation.BENCH, ptar.BENCH)
     }
     assert len(folders["ablation"]) == 24
-    assert len(folders["ptar"]) == 4 * ptar.FULL.seeds
-    assert len(folders["ablation"] & folders["ptar"]) == 2 * ptar.FULL.seeds
+    assert len(folders["ptar"]) == 4 * ptar.BENCH.full.seeds
+    assert len(folders["ablation"] & folders["ptar"]) == 2 * ptar.BENCH.full.seeds
 
 
 def test_ptar_efficiency_is_the_papers() -> None:
     """The paper's gaps and runtimes give its percentages and its efficiencies, 2.74 and 4.0."""
     for nodes in (50, 100):
-        figures = paper_figures()["ptar"][f"n={nodes}"]
+        figures = read_toml("paper.toml")["ptar"][f"n={nodes}"]
         without, with_it = (figures[label] for label in (ptar.WITHOUT, ptar.WITH))
         found = ptar.gained_and_added(
             (float(without[0]), float(with_it[0])), (float(without[1]), float(with_it[1]))

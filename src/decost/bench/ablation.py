@@ -7,29 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from decost.bench import tables
-from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.training import (
-    BRIEFLY,
-    LONGER,
-    SHORT,
     TrainingConfig,
     over_seeds,
     training_tasks,
     variant,
-)
-
-QUICK = TrainingConfig(
-    settings=(Setting(20, 100), Setting(20, 500)),
-    reduced=f"n=20 instead of 50; {SHORT}",
-    **BRIEFLY,
-)
-
-FULL = TrainingConfig(
-    settings=(Setting(50, 100), Setting(50, 500)),
-    seeds=3,
-    reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 3 seeds",
-    **LONGER,
 )
 
 VARIANTS: dict[str, dict[str, bool]] = {
@@ -71,4 +54,4 @@ def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench("ablation", __doc__, QUICK, FULL, list_tasks, summarise)
+BENCH = Bench.load("ablation", __doc__, TrainingConfig, list_tasks, summarise)

@@ -59,6 +59,6 @@ def write_card(config: CardsConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-NEEDS = ("weights", "table", "gaps")
-
-BENCH = Bench("cards", __doc__, CardsConfig(), CardsConfig(), list_tasks, write_card, needs=NEEDS)
+BENCH = Bench.load(
+    "cards", __doc__, CardsConfig, list_tasks, write_card, needs=("weights", "table", "gaps")
+)

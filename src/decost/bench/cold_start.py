@@ -62,4 +62,4 @@ def summarise(config: ColdStartConfig, rows: Sequence[Row]) -> Tables:
     return {"": [{"run": str(row["instance"]), "seconds": f"{row['seconds']:.1f}"} for row in rows]}
 
 
-BENCH = Bench("cold-start", __doc__, ColdStartConfig(), ColdStartConfig(), list_tasks, summarise)
+BENCH = Bench.load("cold-start", __doc__, ColdStartConfig, list_tasks, summarise)

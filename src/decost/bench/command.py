@@ -75,10 +75,10 @@ def run(name: str, scale: str, folders: Folders, threads: int, changes: dict[str
     BenchError
         If the words cannot be kept to; nothing is measured then.
     """
-    chosen: list[Bench[Any]] = [*decost.bench.list_benches()]
-    if name != "all":
-        chosen = [decost.bench.get_bench(name)]
-    elif changes:
+    every = name == "all"
+    names = decost.bench
+    chosen: Sequence[Bench[Any]] = names.list_benches() if every else [names.get_bench(name)]
+    if every and changes:
         word, value = next(iter(changes.items()))
         raise BenchError(f"--{word} {value}: choose {word} for one bench, not for all")
     if folders.data is not None and not any(one.data for one in chosen):
@@ -86,10 +86,11 @@ def run(name: str, scale: str, folders: Folders, threads: int, changes: dict[str
     ready = []
     for one in chosen:  # what is wrong with the last one should not come out after hours
         config = one.config(scale, **changes)
-        if name == "all" and (wanted := one.missing(config, folders)):
+        wanted = one.missing(config, folders)
+        if wanted and every:
             typer.echo(f"skipped {one.name}: it needs {wanted}", err=True)
             continue
-        if wanted := one.missing(config, folders):
+        if wanted:
             raise BenchError(f"{one.name}: needs {wanted}")
         one.tasks(config, folders)
         ready.append(one)

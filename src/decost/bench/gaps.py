@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from decost.bench import main, tables
+from decost.bench import tables
 from decost.bench.measure import contest
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 
@@ -14,20 +14,6 @@ if TYPE_CHECKING:
 
 SETTINGS = ("n=50, TW=100", "n=50, TW=500", "n=100, TW=100", "n=500, TW=100")
 """The four sets of the paper's appendix B.2."""
-
-
-def _config(config: Config, reduced: str) -> Config:
-    """Take the methods that are worth a box; instances are those of `main`."""
-    left_out = ("milp", "exact", "auto")
-    kept = tuple(one for one in config.methods if one.method not in left_out)
-    return config.model_copy(update={"methods": kept, "reduced": reduced})
-
-
-QUICK = _config(
-    main.QUICK,
-    "20 instances of each set (n=500: 10), of which ils has 2, for 1 s each instead of 10 s",
-)
-FULL = _config(main.FULL, "1,000 instances of each set (n=500: 100), of which ils has 20")
 
 
 def list_tasks(config: Config, folders: Folders) -> list[Task]:
@@ -84,4 +70,4 @@ def draw(config: Config, rows: Sequence[Row]) -> Figure:
     return box_plots("Gap to the proven optimum", panels)
 
 
-BENCH = Bench("gaps", __doc__, QUICK, FULL, list_tasks, summarise, draw, shares="main")
+BENCH = Bench.load("gaps", __doc__, Config, list_tasks, summarise, draw=draw, shares="main")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from decost.bench.contender import Contender, Entrant, contenders
-from decost.bench.main import SMALL
 from decost.bench.measure import Measured, Source, key_of, measure, solving_tasks
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, paper_columns, performance, row_name
@@ -23,23 +22,6 @@ class IlsTimeConfig(Config):
 
     limits: tuple[int, ...]
     beside: tuple[Entrant, ...] = contenders("decost, exact")
-
-
-QUICK = IlsTimeConfig(
-    methods=contenders("ils"),
-    settings=SMALL,
-    count=2,
-    limits=(1, 2, 5),
-    reduced="2 instances of each setting, for 1, 2 and 5 s instead of 10, 20, 50 and 200 s",
-)
-
-FULL = IlsTimeConfig(
-    methods=contenders("ils"),
-    settings=SMALL,
-    count=2,
-    limits=(10, 20, 50, 200),
-    reduced="2 instances of each setting instead of 100 or more",
-)
 
 
 def list_tasks(config: IlsTimeConfig, folders: Folders) -> list[Task]:
@@ -96,4 +78,4 @@ def summarise(config: IlsTimeConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench("ils-time", __doc__, QUICK, FULL, list_tasks, summarise)
+BENCH = Bench.load("ils-time", __doc__, IlsTimeConfig, list_tasks, summarise)

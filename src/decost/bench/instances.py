@@ -33,10 +33,11 @@ class Setting(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Setting:
-        """Read "50:100", or with vehicles and family "50:100:3:mixed"."""
-        nodes, window, vehicles, family = (*text.split(":"), "", "", "")[:4]
+        """Read "50:100", or with vehicles, family and most "50:100:3:mixed:20"."""
+        kinds = (int, float, int, str, int)
         try:
-            return cls(int(nodes), float(window or 100), int(vehicles or 1), family or "paper")
+            parts = [kind(part) for kind, part in zip(kinds, text.split(":"), strict=False)]
+            return cls._make([*parts, *list(cls._field_defaults.values())[len(parts) - 1 :]])
         except ValueError:
             raise BenchError(f"setting {text!r}: is not like 50:100 or 50:100:3:mixed") from None
 

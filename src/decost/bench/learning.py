@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean
-from decost.bench.training import SMALL, TrainingConfig, training_tasks, variant
+from decost.bench.training import TrainingConfig, training_tasks, variant
 
 RUNS: dict[str, dict[str, Any]] = {
     "paper's network, REINFORCE + pTAR": {"network": "paper"},
@@ -33,19 +32,6 @@ class LearningConfig(TrainingConfig):
     epochs: int = 10**6
     episodes: int = 1280
     seeds: int = 1
-
-
-QUICK = LearningConfig(
-    settings=(Setting(20),),
-    minutes=0.1,
-    count=50,
-    episodes=128,
-    training=SMALL,
-    reduced="n=20, 6 CPU seconds each, networks of 2 layers and width 64, so that gaps are large",
-)
-FULL = LearningConfig(
-    settings=(Setting(50),), minutes=4, count=500, reduced="4 CPU minutes each, one seed"
-)
 
 
 def list_tasks(config: LearningConfig, folders: Folders) -> list[Task]:
@@ -76,4 +62,4 @@ def summarise(config: LearningConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench("learning", __doc__, QUICK, FULL, list_tasks, summarise)
+BENCH = Bench.load("learning", __doc__, LearningConfig, list_tasks, summarise)

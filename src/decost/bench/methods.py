@@ -7,32 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from decost.bench.contender import contenders
-from decost.bench.instances import Setting
 from decost.bench.measure import contest
 from decost.bench.runner import Bench, Config, Row, Tables
 from decost.bench.tables import AT_OPTIMUM, add_gaps, grouped, mean
-
-SETTINGS = (Setting(50, 100),)
-
-QUICK = Config(
-    methods=contenders(
-        "greedy stays=greedy, greedy, ils iterations=10, search time_limit=0.005, exact"
-    ),
-    settings=SETTINGS,
-    count=20,
-    reduced="20 instances, and 10 rounds of ils",
-)
-
-FULL = Config(
-    methods=contenders(
-        "greedy stays=greedy, greedy, ils iterations=0, ils iterations=10, ils iterations=100, "
-        "ils roulette=false, ils reset_worst=true, ils stays=optimal, ils"
-    ),
-    settings=SETTINGS,
-    count=100,
-    reduced="100 instances; ils in its variants, for 10 s where no rounds are given",
-)
 
 
 def summarise(config: Config, rows: Sequence[Row]) -> Tables:
@@ -59,4 +36,4 @@ def summarise(config: Config, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench("methods", __doc__, QUICK, FULL, contest, summarise)
+BENCH = Bench.load("methods", __doc__, Config, contest, summarise)

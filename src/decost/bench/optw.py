@@ -14,7 +14,6 @@ from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
 from decost.bench import BenchError
-from decost.bench.contender import contenders
 from decost.bench.instances import file_names, list_files, read_files
 from decost.bench.measure import solving_tasks
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
@@ -49,19 +48,6 @@ class OptwConfig(Config):
     profit: Literal["fixed", "variable"] = "fixed"
     vehicles: tuple[int, ...] = (1,)
     known: Path | None = None
-
-
-QUICK = OptwConfig(
-    methods=contenders("exact time_limit=2"),
-    files=("c101", "r101", "rc101", "pr01"),
-    reduced="4 files, 2 s each",
-)
-
-FULL = OptwConfig(
-    methods=contenders("exact time_limit=60"),
-    files=("c1*", "r1*", "rc1*", "pr0*", "pr10"),
-    reduced="c1*, r1*, rc1* and pr01 to pr10, 60 s each",
-)
 
 
 def list_tasks(config: OptwConfig, folders: Folders) -> list[Task]:
@@ -198,4 +184,4 @@ def _sum(solved: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-BENCH = Bench("optw", __doc__, QUICK, FULL, list_tasks, summarise, data="KU Leuven's files")
+BENCH = Bench.load("optw", __doc__, OptwConfig, list_tasks, summarise, data="KU Leuven's files")

@@ -13,7 +13,6 @@ from math import inf
 
 from decost.bench import BenchError
 from decost.bench.contender import Contender
-from decost.bench.instances import Setting
 from decost.bench.measure import (
     Measured,
     Source,
@@ -43,15 +42,6 @@ class PlugConfig(Config):
     """Rounds of ils; methods are some of the four."""
 
     rounds: int = 100
-
-
-QUICK = PlugConfig(
-    methods=tuple(map(Contender.of, WAYS)),
-    settings=(Setting(50, 100), Setting(50, 500)),
-    count=10,
-    reduced="10 instances of each setting",
-)
-FULL = QUICK.model_copy(update={"count": 100, "reduced": "100 instances of each setting"})
 
 
 def _ways(config: PlugConfig, contender: Contender) -> list[Contender]:
@@ -108,4 +98,4 @@ def summarise(config: PlugConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench("plug", __doc__, QUICK, FULL, list_tasks, summarise)
+BENCH = Bench.load("plug", __doc__, PlugConfig, list_tasks, summarise)

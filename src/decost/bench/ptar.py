@@ -5,35 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decost.bench import tables
-from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.training import (
-    BRIEFLY,
-    LONGER,
-    SHORT,
     TrainingConfig,
     training_tasks,
     variant,
-)
-
-REMARK = (
-    "the efficiency is by the CPU time of an epoch, because the loss costs nothing afterwards; "
-    "what its runtimes are of, the paper does not say"
-)
-
-QUICK = TrainingConfig(
-    settings=(Setting(20), Setting(40)),
-    reduced=f"n=20 and 40 instead of 50 and 100; {SHORT}",
-    remark=REMARK,
-    **BRIEFLY,
-)
-
-FULL = TrainingConfig(
-    settings=(Setting(50), Setting(100)),
-    seeds=2,
-    reduced="12 epochs of 2,560 instances instead of 800 of 10,000; 2 seeds",
-    remark=REMARK,
-    **LONGER,
 )
 
 WITHOUT, WITH = "without pTAR", "with pTAR"
@@ -94,4 +70,4 @@ def summarise(config: TrainingConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench("ptar", __doc__, QUICK, FULL, list_tasks, summarise)
+BENCH = Bench.load("ptar", __doc__, TrainingConfig, list_tasks, summarise)

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from decost.bench import BenchError
-from decost.bench.contender import Contender, contenders
+from decost.bench.contender import Contender
 from decost.bench.instances import (
     Setting,
     file_class,
@@ -56,23 +56,6 @@ class RivalsConfig(Config):
     families: tuple[str, ...] = ()
     solomon: Path | None = None
     optw: Path | None = None
-
-
-QUICK = RivalsConfig(
-    methods=contenders(
-        "greedy, ils, gfacs, pomo, decost, search, search begin=decost, exact, columns, auto"
-    ),
-    time_limit=0.1,
-    count=1,
-    reduced="1 instance of each generated family, 0.1 s each",
-)
-
-FULL = RivalsConfig(
-    methods=QUICK.methods,
-    count=10,
-    seeds=3,
-    reduced="10 instances of each generated family, 3 seeds",
-)
 
 
 def list_tasks(config: RivalsConfig, folders: Folders) -> list[Task]:
@@ -252,4 +235,4 @@ def standard_error(values: Sequence[float]) -> str:
     return f"{np.std(values, ddof=1) / np.sqrt(len(values)):.3f}%"
 
 
-BENCH = Bench("rivals", __doc__, QUICK, FULL, list_tasks, summarise, whole=True)
+BENCH = Bench.load("rivals", __doc__, RivalsConfig, list_tasks, summarise, whole=True)

@@ -16,7 +16,17 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    get_origin,
+)
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -24,7 +34,7 @@ from decost import __version__
 from decost.bench import BenchError
 from decost.bench.contender import Contender, Entrant
 from decost.bench.instances import SettingField
-from decost.bench.tables import Table, csv_text, machine_name, markdown, speed
+from decost.bench.tables import Table, csv_text, machine_name, markdown, read_toml, speed
 from decost.files import write_text
 
 if TYPE_CHECKING:
@@ -212,6 +222,20 @@ class Bench(Generic[ConfigT]):
         """The line about it."""
         return (self.about or "").partition("\n")[0].removesuffix(".")
 
+    @classmethod
+    def load(
+        cls,
+        name: str,
+        about: str | None,
+        kind: type[ConfigT],
+        tasks: Callable[[ConfigT, Folders], list[Task]],
+        summarise: Callable[[ConfigT, Sequence[Row]], Tables],
+        **others: Any,
+    ) -> Bench[ConfigT]:
+        """Make a bench whose configurations of this kind are in scales.toml."""
+        quick, full = (_read_config(kind, _scale(name, scale)) for scale in SCALES)
+        return cls(name, about, quick, full, tasks, summarise, **others)
+
     def config(self, scale: str, **changes: Any) -> ConfigT:
         """Give the configuration of a scale, with some fields changed.
 
@@ -227,21 +251,11 @@ class Bench(Generic[ConfigT]):
         config: ConfigT = getattr(self, scale)
         if changes.get("methods") and not config.methods:
             raise BenchError(f"methods: {self.name} has no choice of methods")
-        values = dict(config)
-        for name, value in changes.items():
+        for name in changes:
             if name not in config.options():
                 flags = ", ".join(f"--{one.replace('_', '-')}" for one in config.options())
                 raise BenchError(f"No such option: --{name.replace('_', '-')}; there are {flags}")
-            several = isinstance(values[name], tuple)
-            values[name] = _split(name, value) if several and isinstance(value, str) else value
-        try:
-            return type(config).model_validate(values)
-        except ValidationError as error:
-            first = error.errors()[0]
-            if isinstance(why := first.get("ctx", {}).get("error"), ValueError):
-                raise why from None
-            flag = str(first["loc"][0]).replace("_", "-")
-            raise BenchError(f"--{flag} {first['input']}: {first['msg']}") from None
+        return _read_config(type(config), dict(config) | changes)
 
     def missing(self, config: Config, folders: Folders) -> str:
         """Say what it still needs, if there is anything."""
@@ -249,6 +263,32 @@ class Bench(Generic[ConfigT]):
         if self.data and folders.data is None:
             wanted.insert(0, f"{self.data}, --data FOLDER")
         return ", ".join(wanted)
+
+
+def _scale(name: str, scale: str) -> dict[str, Any]:
+    """Give what scales.toml says of a bench at a scale."""
+    of_bench = read_toml("scales.toml")[name]
+    like = _scale(of_bench["like"], scale) if "like" in of_bench else {}
+    common = {field: of_bench[field] for field in of_bench if field not in ("like", *SCALES)}
+    return {**like, **common, **of_bench.get(scale, {})}
+
+
+def _read_config(kind: type[ConfigT], values: Mapping[str, Any]) -> ConfigT:
+    """Make a configuration; a text may stand for several values, with commas between them."""
+    read = {
+        name: _split(name, value)
+        if isinstance(value, str) and get_origin(kind.model_fields[name].annotation) is tuple
+        else value
+        for name, value in values.items()
+    }
+    try:
+        return kind.model_validate(read)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if isinstance(why := first.get("ctx", {}).get("error"), ValueError):
+            raise why from None
+        flag = str(first["loc"][0]).replace("_", "-")
+        raise BenchError(f"--{flag} {first['input']}: {first['msg']}") from None
 
 
 def _split(name: str, text: str) -> list[Any]:
@@ -312,8 +352,6 @@ def run_bench(
     config = bench.config(scale, **changes)
     if threads < 1:
         raise BenchError(f"--threads {threads}: must be at least 1")
-    if wanted := bench.missing(config, folders):
-        raise BenchError(f"{bench.name}: needs {wanted}")
     tasks = bench.tasks(config, folders)
     folders.out.mkdir(parents=True, exist_ok=True)
     path = rows_path(bench, scale, folders.out)

@@ -10,13 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decost.bench.instances import Setting
 from decost.bench.runner import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean, paper_columns
 from decost.bench.training import (
-    BRIEFLY,
-    LONGER,
-    SHORT,
     TrainingConfig,
     training_tasks,
     variant,
@@ -27,22 +23,6 @@ class SensitivityConfig(TrainingConfig):
     """The weights of which every pair is tried."""
 
     betas: tuple[int, ...]
-
-
-QUICK = SensitivityConfig(
-    settings=(Setting(20),),
-    betas=(100, 1000, 5000),
-    reduced=f"9 of 25 pairs, n=20 instead of 50; {SHORT}",
-    **BRIEFLY,
-)
-
-FULL = SensitivityConfig(
-    settings=(Setting(20),),
-    betas=(100, 500, 1000, 2000, 5000),
-    seeds=1,
-    reduced="n=20 instead of 50; 12 epochs of 2,560 instances instead of 800 of 10,000",
-    **LONGER,
-)
 
 
 def _label(beta1: int, beta2: int) -> str:
@@ -82,4 +62,4 @@ def summarise(config: SensitivityConfig, rows: Sequence[Row]) -> Tables:
     return {"": [*table, dict(zip(table[0], last, strict=False)) | paper]}
 
 
-BENCH = Bench("sensitivity", __doc__, QUICK, FULL, list_tasks, summarise)
+BENCH = Bench.load("sensitivity", __doc__, SensitivityConfig, list_tasks, summarise)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 
 from decost.bench import tables
-from decost.bench.contender import Contender, contenders
+from decost.bench.contender import Contender
 from decost.bench.instances import file_class, file_names, list_files, read_files
 from decost.bench.measure import versus
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
@@ -21,24 +21,6 @@ class SolomonConfig(Config):
         "the paper trains on 29 files and tests on 10, without naming them, so that its scores "
         "cannot be compared with these; decost's network is ours, and was trained on none of them"
     )
-
-
-QUICK = SolomonConfig(
-    methods=contenders(
-        "ils time_limit=1, ils time_limit=2, decost, search time_limit=1, exact time_limit=2"
-    ),
-    prover=Contender.of("exact", time_limit=2),
-    every=7,
-    reduced="every 7th file; ils for 1 s and 2 s instead of 10 s and 20 s, exact for 2 s",
-)
-
-FULL = SolomonConfig(
-    methods=contenders(
-        "ils time_limit=10, ils time_limit=20, decost, search time_limit=10, exact time_limit=60"
-    ),
-    prover=Contender.of("exact", time_limit=60),
-    reduced="all files",
-)
 
 
 def list_tasks(config: SolomonConfig, folders: Folders) -> list[Task]:
@@ -69,4 +51,4 @@ def summarise(config: SolomonConfig, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench("solomon", __doc__, QUICK, FULL, list_tasks, summarise, data="Solomon's files")
+BENCH = Bench.load("solomon", __doc__, SolomonConfig, list_tasks, summarise, data="Solomon's files")

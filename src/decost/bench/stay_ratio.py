@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from decost.bench.contender import Contender, contenders
-from decost.bench.instances import Setting
+from decost.bench.contender import Contender
 from decost.bench.measure import Measured, Source, key_of, measure, proofs, row_of
 from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns, spread
@@ -28,16 +27,6 @@ class StayRatioConfig(Config):
         "exact plans the routes of stage one, where a stop is worth what its longest stay earns; "
         "the paper does not say how it plans them, nor for how many instances"
     )
-
-
-QUICK = StayRatioConfig(
-    methods=contenders("exact time_limit=10"),
-    settings=(Setting(50, 100), Setting(50, 500), Setting(100, 100), Setting(500, 100)),
-    count=20,
-    reduced="20 instances of each setting",
-)
-
-FULL = QUICK.model_copy(update={"count": 1000, "reduced": "1,000 instances of each setting"})
 
 
 def list_tasks(config: StayRatioConfig, folders: Folders) -> list[Task]:
@@ -130,4 +119,4 @@ def draw(config: StayRatioConfig, rows: Sequence[Row]) -> Figure:
     return gap_by_share("Stays fixed in stage one, optimal in stage two", boxes, means)
 
 
-BENCH = Bench("stay-ratio", __doc__, QUICK, FULL, list_tasks, summarise, draw)
+BENCH = Bench.load("stay-ratio", __doc__, StayRatioConfig, list_tasks, summarise, draw=draw)

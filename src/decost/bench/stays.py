@@ -247,7 +247,4 @@ def _against_algorithm_one(size: int) -> list[Row]:
     return [{"algorithm_one": slow / count, "ours": fast / count}]
 
 
-QUICK = StaysConfig(routes=400, reduced="400 routes")
-FULL = StaysConfig(routes=20_000, reduced="20,000 routes")
-
-BENCH = Bench("stays", __doc__, QUICK, FULL, list_tasks, summarise)
+BENCH = Bench.load("stays", __doc__, StaysConfig, list_tasks, summarise)

@@ -109,14 +109,14 @@ def percent_over(
 
 
 @cache
-def paper_figures() -> dict[str, Any]:
-    """Read all figures of the paper that stand beside ours."""
-    return tomllib.loads(files("decost.bench").joinpath("paper.toml").read_text("utf-8"))
+def read_toml(name: str) -> dict[str, Any]:
+    """Read a file of this package: the scales, or the paper's figures."""
+    return tomllib.loads(files("decost.bench").joinpath(name).read_text("utf-8"))
 
 
 def paper_columns(bench: str, setting: str, method: str) -> dict[str, str]:
     """Give the columns of the paper's figures for a line of a table, empty where it has none."""
-    of_bench = paper_figures()[bench]
+    of_bench = read_toml("paper.toml")[bench]
     names = of_bench["columns"]
     cells = of_bench.get(setting, {}).get(method, [""] * len(names))
     return {f"paper's {name}": cell for name, cell in zip(names, cells, strict=True)}

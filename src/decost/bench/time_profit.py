@@ -300,6 +300,4 @@ def margin(k: int) -> float:
     return 2 * (earned(ROUTE) - earned(ROUTE, xy=None, travel=travel))
 
 
-CONFIG = Config(reduced="all of it")
-
-BENCH = Bench("time-profit", __doc__, CONFIG, CONFIG, list_tasks, summarise, draw)
+BENCH = Bench.load("time-profit", __doc__, Config, list_tasks, summarise, draw=draw)

@@ -19,21 +19,6 @@ from decost.solver import solve_many
 if TYPE_CHECKING:
     from decost.learn.train import Run
 
-SMALL: dict[str, int | float] = dict(
-    layers=2, width=64, heads=4, feed_forward=128, learning_rate=1e-3, validation=64
-)
-"""Settings of a network that learns something in seconds."""
-
-BRIEFLY: dict[str, Any] = dict(epochs=3, episodes=640, seeds=1, count=100, training=SMALL)
-LONGER: dict[str, Any] = dict(epochs=12, episodes=2560, count=1000)
-"""Trainings at the two scales."""
-
-SHORT = (
-    "a network of 2 layers and width 64, trained on 3 epochs of 640 instances instead of 800 of "
-    "10,000, so that gaps are large"
-)
-"""What is trained `BRIEFLY`, in words."""
-
 
 class Trained(Measured):
     """A row of a plan by a network that was trained for it."""
