@@ -360,7 +360,7 @@ def _bench(
 ) -> None:
     """Repeat a table of the paper, or measure our own claims; `decost bench` lists them."""
     from decost.bench import command
-    from decost.bench.runner import Folders
+    from decost.bench.schema import Folders
 
     if name is None or show_help:
         command.show_help(name)

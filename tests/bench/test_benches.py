@@ -38,7 +38,8 @@ from decost.bench import (
 from decost.bench.contender import Contender, contenders
 from decost.bench.instances import Setting
 from decost.bench.measure import Measurement
-from decost.bench.runner import SCALES, Bench, Config, Folders, Row, run_bench
+from decost.bench.runner import run_bench
+from decost.bench.schema import SCALES, Bench, Config, Folders, Row
 from decost.methods.options import Progress
 
 SOLOMON = """{name}

@@ -16,11 +16,12 @@ import pytest
 
 import decost
 from decost import Instance, Method, Result
-from decost.bench import BenchError, runner
+from decost.bench import BenchError, rows, runner
 from decost.bench import measure as measuring
 from decost.bench.contender import Contender
 from decost.bench.measure import key_of, limit_of, measure, measure_batch, row_of, solving_tasks
-from decost.bench.runner import Bench, Config, Folders, Key, Record, Row, Tables, Task, run_bench
+from decost.bench.runner import run_bench
+from decost.bench.schema import Bench, Config, Folders, Key, Record, Row, Tables, Task
 from decost.bench.tables import machine_name
 from decost.methods.options import ImprovingOptions, Options, Progress
 
@@ -350,7 +351,7 @@ def test_the_head_has_the_machines_of_the_rows_and_their_load(
 ) -> None:
     """Each machine that measured is named once, also in a later run, with the range of loads."""
     machines = iter(("old computer, 2 cores", *["new computer, 4 cores"] * 2))
-    monkeypatch.setattr(runner, "machine_name", lambda: next(machines))
+    monkeypatch.setattr(rows, "machine_name", lambda: next(machines))
     monkeypatch.setattr(os, "getloadavg", lambda: (7.0, 0.0, 0.0), raising=False)
     asked = loaded(0.5, None, 2.0)
     for _ in range(2):

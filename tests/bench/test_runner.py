@@ -19,7 +19,8 @@ from toys import Toy, ToyConfig, rows_file
 from decost import __version__
 from decost.bench import BenchError, runner
 from decost.bench.contender import Contender
-from decost.bench.runner import Folders, Key, News, Task, run_bench
+from decost.bench.runner import News, run_bench
+from decost.bench.schema import Folders, Key, Task
 from decost.bench.tables import machine_name
 
 

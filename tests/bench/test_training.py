@@ -20,7 +20,8 @@ from decost import Instance, Result
 from decost.bench import BenchError, ablation, learning, ptar, sensitivity, training
 from decost.bench.contender import Contender
 from decost.bench.instances import Setting
-from decost.bench.runner import Bench, Folders, run_bench
+from decost.bench.runner import run_bench
+from decost.bench.schema import Bench, Folders
 from decost.bench.tables import read_toml
 from decost.bench.training import TrainingConfig, over_seeds, trained
 from decost.learn.config import TrainConfig

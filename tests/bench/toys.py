@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from decost.bench.contender import Contender
-from decost.bench.runner import Bench, Config, Folders, Key, Record, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Key, Record, Row, Tables, Task
 
 
 class ToyConfig(Config):

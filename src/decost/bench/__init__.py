@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decost.bench.runner import Bench
+    from decost.bench.schema import Bench
 
 NAMES = (
     *("main", "gaps", "ablation", "solomon", "ils-time", "team", "sensitivity", "stay-ratio"),

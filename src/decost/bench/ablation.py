@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from decost.bench import tables
-from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Folders, Row, Tables, Task
 from decost.bench.training import (
     TrainingConfig,
     over_seeds,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decost.bench import BenchError
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 
 
 class CardsConfig(Config):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from decost.bench import BenchError
 from decost.bench.contender import Contender
-from decost.bench.runner import Bench, Config, Folders, Key, Record, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Key, Record, Row, Tables, Task
 from decost.bench.tables import timed
 
 

@@ -10,7 +10,8 @@ import typer
 
 import decost.bench
 from decost.bench import BenchError
-from decost.bench.runner import Bench, Folders, News, run_bench
+from decost.bench.runner import News, run_bench
+from decost.bench.schema import Bench, Folders
 
 USAGE = """\
 Usage: decost bench NAME [--scale quick|full] [--out DIR] [--methods A,B] [--data FOLDER]
@@ -86,14 +87,11 @@ def run(name: str, scale: str, folders: Folders, threads: int, changes: dict[str
     ready = []
     for one in chosen:  # what is wrong with the last one should not come out after hours
         config = one.config(scale, **changes)
-        wanted = one.missing(config, folders)
-        if wanted and every:
+        if every and (wanted := one.missing(config, folders)):
             typer.echo(f"skipped {one.name}: it needs {wanted}", err=True)
-            continue
-        if wanted:
-            raise BenchError(f"{one.name}: needs {wanted}")
-        one.tasks(config, folders)
-        ready.append(one)
+        else:
+            one.list_tasks(config, folders)
+            ready.append(one)
     for one in ready:
         words = ["decost", "bench", one.name, "--scale", scale]
         for field, value in changes.items():

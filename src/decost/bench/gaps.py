@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decost.bench import tables
 from decost.bench.measure import contest
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

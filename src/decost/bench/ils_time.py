@@ -7,7 +7,7 @@ from functools import partial
 
 from decost.bench.contender import Contender, Entrant, contenders
 from decost.bench.measure import Measured, Source, key_of, measure, solving_tasks
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, paper_columns, performance, row_name
 from decost.methods.options import ImprovingOptions
 from decost.solver import MethodError, get_method

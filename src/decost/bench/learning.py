@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean
 from decost.bench.training import TrainingConfig, training_tasks, variant
 

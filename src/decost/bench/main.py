@@ -7,7 +7,7 @@ from typing import Any
 
 from decost.bench import tables
 from decost.bench.measure import contest
-from decost.bench.runner import Bench, Config, Row, Tables
+from decost.bench.schema import Bench, Config, Row, Tables
 
 
 def summarise(config: Config, rows: Sequence[Row]) -> Tables:

@@ -13,7 +13,7 @@ from zlib import crc32
 from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.instances import Setting
-from decost.bench.runner import Config, Folders, Key, Record, Row, Task
+from decost.bench.schema import Config, Folders, Key, Record, Row, Task
 from decost.bench.tables import load
 from decost.checker import check
 from decost.instance import TOLERANCE, Instance

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from decost.bench.measure import contest
-from decost.bench.runner import Bench, Config, Row, Tables
+from decost.bench.schema import Bench, Config, Row, Tables
 from decost.bench.tables import AT_OPTIMUM, add_gaps, grouped, mean
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from decost.bench import BenchError
 from decost.bench.instances import file_names, list_files, read_files
 from decost.bench.measure import solving_tasks
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import Table, grouped
 from decost.instance import TOLERANCE
 

@@ -22,7 +22,7 @@ from decost.bench.measure import (
     row_of,
     solving_tasks,
 )
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean
 from decost.instance import TOLERANCE
 from decost.result import Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decost.bench import tables
-from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Folders, Row, Tables, Task
 from decost.bench.training import (
     TrainingConfig,
     training_tasks,

@@ -29,7 +29,7 @@ from decost.bench.instances import (
     read_files,
 )
 from decost.bench.measure import Source, solving_tasks
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import Table
 from decost.instance import Instance
 

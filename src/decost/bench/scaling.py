@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from decost.bench.instances import Setting
 from decost.bench.measure import contest
-from decost.bench.runner import Bench, Config, Row, Tables
+from decost.bench.schema import Bench, Config, Row, Tables
 from decost.bench.tables import add_gaps, grouped, mean, performance
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decost.bench.runner import Bench, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean, paper_columns
 from decost.bench.training import (
     TrainingConfig,

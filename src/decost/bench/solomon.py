@@ -10,7 +10,7 @@ from decost.bench import tables
 from decost.bench.contender import Contender
 from decost.bench.instances import file_class, file_names, list_files, read_files
 from decost.bench.measure import versus
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 
 
 class SolomonConfig(Config):

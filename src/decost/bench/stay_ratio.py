@@ -10,7 +10,7 @@ import numpy as np
 
 from decost.bench.contender import Contender
 from decost.bench.measure import Measured, Source, key_of, measure, proofs, row_of
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns, spread
 from decost.instance import Instance
 from decost.result import Result

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from decost.bench.optw import OptwConfig, list_tasks, summarise
-from decost.bench.runner import Bench
+from decost.bench.schema import Bench
 
 BENCH = Bench.load("teams", __doc__, OptwConfig, list_tasks, summarise, data="KU Leuven's files")

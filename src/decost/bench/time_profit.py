@@ -13,7 +13,7 @@ import numpy as np
 
 import decost
 from decost.bench import BenchError
-from decost.bench.runner import Bench, Config, Folders, Row, Tables, Task
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.instance import FloatArray
 from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
 

@@ -13,7 +13,8 @@ from pydantic import Field
 from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.measure import Measured, Source, proofs, row_of
-from decost.bench.runner import Config, Folders, Key, Row, Task, lock
+from decost.bench.rows import lock
+from decost.bench.schema import Config, Folders, Key, Row, Task
 from decost.solver import solve_many
 
 if TYPE_CHECKING:
