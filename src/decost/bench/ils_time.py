@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from decost import ImprovingOptions, MethodError, get_method
 from decost.bench.contender import Contender, Entrant, contenders
 from decost.bench.measure import Measured, Source, key_of, measure, solving_tasks
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, paper_columns, performance, row_name
-from decost.methods.options import ImprovingOptions
-from decost.solver import MethodError, get_method
 
 
 class IlsTimeConfig(Config):

@@ -11,9 +11,8 @@ from zlib import crc32
 
 from pydantic import BeforeValidator
 
+from decost import Instance, generate
 from decost.bench import BenchError
-from decost.generators import generate
-from decost.instance import Instance
 
 PUBLISHED = 10_000
 """Instances of the published set."""
@@ -119,6 +118,6 @@ def read_files(
     vehicles: int = 1,
 ) -> list[Instance]:
     """Read files, which are kept in mind under their paths and what is in them."""
-    from decost.formats import read
+    from decost import read
 
     return [read(path, profit=profit).replace(vehicles=vehicles) for path in paths]

@@ -10,16 +10,26 @@ from statistics import median
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
+from decost import (
+    TOLERANCE,
+    ImprovingOptions,
+    Instance,
+    MethodError,
+    Progress,
+    Result,
+    check,
+    get_method,
+    make_solution,
+    prepare,
+    solve,
+    solve_many,
+)
 from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.instances import Setting
 from decost.bench.schema import Config, Folders, Key, Record, Row, Task
 from decost.bench.tables import load
-from decost.checker import check
-from decost.instance import TOLERANCE, Instance
-from decost.methods.options import ImprovingOptions, Progress
-from decost.result import Result
-from decost.solver import BATCH, MethodError, get_method, prepare, read_options, solve, solve_many
+from decost.solver import BATCH, read_options
 
 Source: TypeAlias = Callable[[], Sequence[Instance]]
 """Gives the instances of a setting, when they are needed."""
@@ -202,6 +212,15 @@ def row_of(
         "load": round(busy, 2) if math.isfinite(busy) else None,
         "found_by": result.found_by,
     }
+
+
+def with_best_stays(instance: Instance, plan: Result) -> Result:
+    """Give the routes of a plan the stays that earn most in an instance."""
+    from decost import optimal_stays  # its kernels are not needed to list benches
+
+    routes = [route.stops for route in plan.solution.routes]
+    stays = optimal_stays(instance, routes).stays
+    return Result(instance, make_solution(instance, routes, stays), "feasible")
 
 
 _WARM: set[tuple[Key, bool]] = set()

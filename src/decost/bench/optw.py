@@ -13,12 +13,12 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
+from decost import TOLERANCE
 from decost.bench import BenchError
 from decost.bench.instances import file_names, list_files, read_files
 from decost.bench.measure import solving_tasks
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import Table, grouped
-from decost.instance import TOLERANCE
 
 PUBLISHED = {
     "c101": "0.07",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf
 
+from decost import TOLERANCE
 from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.measure import (
@@ -21,11 +22,10 @@ from decost.bench.measure import (
     proofs,
     row_of,
     solving_tasks,
+    with_best_stays,
 )
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, grouped, mean
-from decost.instance import TOLERANCE
-from decost.result import Result
 
 WAYS: dict[str, dict[str, tuple[object, object]]] = {
     "greedy": {"stays": ("greedy", "optimal")},
@@ -74,11 +74,8 @@ def list_tasks(config: PlugConfig, folders: Folders) -> list[Task]:
 
 def _mend(contender: Contender, source: Source, k: int) -> list[Row]:
     """Plan with the method's own stays, and then find the best ones for its routes."""
-    from decost.stays import best_solution
-
     row, result, _ = measure(contender, source()[k])
-    routes = [route.stops for route in result.solution.routes]
-    plan = Result(result.instance, best_solution(result.instance, routes), "feasible")
+    plan = with_best_stays(result.instance, result)
     if plan.profit < row["profit"] * (1 - TOLERANCE):
         raise BenchError(f"{result.instance.name}: optimal stays earn less than '{contender}'")
     return [row, row_of(plan, contender)]

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from decost import Instance
 from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.instances import (
@@ -31,7 +32,6 @@ from decost.bench.instances import (
 from decost.bench.measure import Source, solving_tasks
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import Table
-from decost.instance import Instance
 
 DRAWING = ("ils", "gfacs", "search", "auto")
 """Methods whose plans depend on the seed."""

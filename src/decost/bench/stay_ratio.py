@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from decost import Instance
 from decost.bench.contender import Contender
-from decost.bench.measure import Measured, Source, key_of, measure, proofs, row_of
+from decost.bench.measure import Measured, Source, key_of, measure, proofs, row_of, with_best_stays
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import add_gaps, digits, grouped, mean, paper_columns, spread
-from decost.instance import Instance
-from decost.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,12 +64,9 @@ def fixed_stays(instance: Instance, share: float) -> Instance:
 
 def _both_stages(contender: Contender, source: Source, k: int, percent: int) -> list[Row]:
     """Plan routes with fixed stays, and then find the best stays for them."""
-    from decost.stays import best_solution
-
     instance = source()[k]
     first = measure(contender, fixed_stays(instance, percent / 100))
-    routes = [route.stops for route in first.result.solution.routes]
-    plan = Result(instance, best_solution(instance, routes), "feasible")
+    plan = with_best_stays(instance, first.result)
     staged = {name: first.row[name] for name in ("status", "seconds")}
     return [row_of(plan, contender) | staged | {"percent": percent, "stage_one": str(contender)}]
 

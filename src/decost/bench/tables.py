@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from decost import TOLERANCE
 from decost.bench.contender import Contender
-from decost.instance import TOLERANCE
 
 Table: TypeAlias = list[dict[str, str]]
 """Lines of a table, each with the same columns; a unit is given as in "gap (%)"."""

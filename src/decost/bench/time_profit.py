@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import decost
 from decost.bench import BenchError
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
-from decost.instance import FloatArray
 from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ _DASHES = (0, (3, 1.5))
 class Function(NamedTuple):
     """Breakpoints of a time-profit function, and the rates between them."""
 
-    time: FloatArray
-    profit: FloatArray
-    rate: FloatArray
+    time: NDArray[np.float64]
+    profit: NDArray[np.float64]
+    rate: NDArray[np.float64]
 
-    def at(self, time: FloatArray) -> FloatArray:
+    def at(self, time: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the profit at some times."""
         return np.interp(time, self.time, self.profit)
 
@@ -122,7 +122,7 @@ def on_start(route: list[int], stop: int) -> Function:
     return breakpoints(value)
 
 
-def _put(values: FloatArray, stop: int, value: float) -> FloatArray:
+def _put(values: NDArray[np.float64], stop: int, value: float) -> NDArray[np.float64]:
     changed = values.copy()
     changed[stop] = value
     return changed

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from decost import solve_many
 from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.measure import Measured, Source, proofs, row_of
 from decost.bench.rows import lock
 from decost.bench.schema import Config, Folders, Key, Row, Task
-from decost.solver import solve_many
 
 if TYPE_CHECKING:
     from decost.learn.train import Run
