@@ -109,7 +109,9 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    selecting: ClassVar[frozenset[str]] = frozenset({"methods", "reduced", "remark"})
+    selecting: ClassVar[frozenset[str]] = frozenset(
+        {"methods", "slow", "slow_count", "reduced", "remark"}
+    )
     """Fields that decide which rows are asked for, and change nothing in any of them."""
 
     methods: tuple[Entrant, ...] = ()
