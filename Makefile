@@ -6,12 +6,13 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.
 PLANNER := $(VENV)/planner
 READY := $(VENV)/ready
 
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo test lint tables clean
 
 help:
 	@echo "make demo    set up, plan the example day trip, write out/city.png"
 	@echo "make test    set up, run the tests"
 	@echo "make lint    set up, run ruff and mypy"
+	@echo "make tables  set up, fill the tables of the pages from docs/results/data"
 	@echo "make clean   remove the environment and the picture of the day trip"
 
 setup: $(READY)
@@ -37,6 +38,9 @@ lint: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+
+tables: setup
+	$(RUN) -m decost.bench.docs
 
 clean:
 	rm -rf $(VENV) out/city.png
