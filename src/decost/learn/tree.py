@@ -135,6 +135,24 @@ class Scratch(NamedTuple):
     owner: IntArray
 
 
+class Job(NamedTuple):
+    """All that is at hand while one instance after another is sampled.
+
+    `decoders` are those of the routes and of the stays, `slopes` their gradients, `routes` the
+    nodes of every sample and `report` the sums that are told in the end.
+    """
+
+    nodes: Nodes
+    decoders: tuple[Decoder, Decoder]
+    slopes: tuple[Decoder, Decoder]
+    recipe: Recipe
+    random: RandomState
+    tree: Tree
+    scratch: Scratch
+    routes: IntArray
+    report: FloatArray
+
+
 REPORT = ("loss", "profit", "entropy", "ptar_loss", "stay_share", "routes")
 LOSS, PROFIT, ENTROPY, PTAR, SHARE, ROUTES, CHOICES, VISITS = range(8)
 
@@ -170,21 +188,31 @@ def sample_tree(
     """Sample routes of every instance, and find the gradient of their loss for the tables."""
     routing = _decoder(lookups[0])
     staying = routing if lookups[1] is None else _decoder(lookups[1])
-    decoders = (routing, staying)
     slopes = (Decoder(*map(np.zeros_like, routing)), Decoder(*map(np.zeros_like, staying)))
     nodes = _nodes(problems, clock)
     batch, size = nodes.latest.shape
     steps = size + int(nodes.vehicles.max(initial=1))
-    routes = np.zeros((batch, recipe.samples, steps), dtype=np.int64)
-    random = np.random.SeedSequence(seed).generate_state(max(batch, 1), np.uint64)
-    total = _harvest(nodes, decoders, slopes, recipe, random | np.uint64(1), routes)
+    seeds = np.random.SeedSequence(seed).generate_state(max(batch, 1), np.uint64)
+    job = Job(
+        nodes=nodes,
+        decoders=(routing, staying),
+        slopes=slopes,
+        recipe=recipe,
+        random=seeds | np.uint64(1),
+        tree=_make_tree(recipe.samples * steps + 1, size, recipe.heads),
+        scratch=_make_scratch(size, steps, nodes.rate.shape[1]),
+        routes=np.zeros((batch, recipe.samples, steps), dtype=np.int64),
+        report=np.zeros(8),
+    )
+    _harvest(job)
+    total = job.report
     total[ENTROPY] /= max(total[CHOICES], 1.0)
     total[SHARE] /= max(total[VISITS], 1.0)
     total[[PROFIT, PTAR]] /= max(batch * recipe.samples, 1)
     total[ROUTES] /= max(batch, 1)
     used = slopes if lookups[1] is not None else slopes[:1]
     gradients = [torch.from_numpy(table) for decoder in used for table in decoder]
-    return Harvest(gradients, routes, dict(zip(REPORT, total.tolist(), strict=False)))
+    return Harvest(gradients, job.routes, dict(zip(REPORT, total.tolist(), strict=False)))
 
 
 def _decoder(lookup: Lookup) -> Decoder:
@@ -218,21 +246,49 @@ def _nodes(problems: Problems, clock: Tensor) -> Nodes:
     )
 
 
-@jit
-def _harvest(
-    nodes: Nodes,
-    decoders: tuple[Decoder, Decoder],
-    slopes: tuple[Decoder, Decoder],
-    recipe: Recipe,
-    random: RandomState,
-    routes: IntArray,
-) -> FloatArray:
-    """Sample every instance, write its routes and add its gradients; return sums to report."""
-    batch, size = nodes.latest.shape
-    steps = routes.shape[2]
-    tree = _make_tree(recipe.samples * steps + 1, size, recipe.heads)
-    pieces = max(1, nodes.rate.shape[1])
-    scratch = Scratch(
+def _make_tree(most: int, size: int, heads: int) -> Tree:
+    """Make room for so many states."""
+
+    def whole(*shape: int) -> IntArray:
+        return np.empty((most, *shape), dtype=np.int64)
+
+    def flag(*shape: int) -> BoolArray:
+        return np.empty((most, *shape), dtype=np.bool_)
+
+    def single(*shape: int) -> Floats:
+        return np.empty((most, *shape), dtype=np.float32)
+
+    return Tree(
+        parent=whole(),
+        chosen=whole(),
+        node=whole(),
+        vehicles=whole(),
+        samples=whole(),
+        done=flag(),
+        visited=flag(size),
+        time=np.empty(most),
+        stay=np.empty(most),
+        waits=flag(),
+        bound=whole(),
+        log_probability=np.empty(most),
+        first_child=np.empty(most + 1, dtype=np.int64),
+        many=whole(),
+        choices=whole(size),
+        routing=single(heads, size),
+        staying=single(heads, size),
+        probability=single(size),
+        slope=single(size),
+        share=single(size),
+        share_slope=single(size),
+        profit=np.empty(most),
+        credit=np.empty(most),
+        stay_pull=np.empty(most),
+        time_pull=np.empty(most),
+    )
+
+
+def _make_scratch(size: int, steps: int, pieces: int) -> Scratch:
+    return Scratch(
         logit=np.zeros(size),
         pull=np.zeros(size),
         tally=np.zeros(size, dtype=np.int64),
@@ -243,8 +299,13 @@ def _harvest(
         length=np.empty(pieces),
         owner=np.empty(pieces, dtype=np.int64),
     )
-    report = np.zeros(8)
-    for b in range(batch):
+
+
+@jit
+def _harvest(job: Job) -> None:
+    """Sample every instance, write its routes, and add its gradients and sums to report."""
+    nodes = job.nodes
+    for b in range(len(nodes.latest)):
         arrays = Arrays(
             travel=nodes.travel[b],
             open=nodes.open[b],
@@ -259,54 +320,16 @@ def _harvest(
             slack=nodes.slack[b],
             end=0,
         )
-        total = _grow(nodes, b, decoders, recipe, random[b : b + 1], tree, scratch)
-        _reward(nodes, b, arrays, recipe, tree, total, scratch, routes[b], report)
-        _learn(nodes, b, decoders, slopes, recipe, tree, total, scratch, report)
-    return report
-
-
-@jit
-def _make_tree(most: int, size: int, heads: int) -> Tree:
-    return Tree(
-        parent=np.empty(most, dtype=np.int64),
-        chosen=np.empty(most, dtype=np.int64),
-        node=np.empty(most, dtype=np.int64),
-        vehicles=np.empty(most, dtype=np.int64),
-        samples=np.empty(most, dtype=np.int64),
-        done=np.empty(most, dtype=np.bool_),
-        visited=np.empty((most, size), dtype=np.bool_),
-        time=np.empty(most),
-        stay=np.empty(most),
-        waits=np.empty(most, dtype=np.bool_),
-        bound=np.empty(most, dtype=np.int64),
-        log_probability=np.empty(most),
-        first_child=np.empty(most + 1, dtype=np.int64),
-        many=np.empty(most, dtype=np.int64),
-        choices=np.empty((most, size), dtype=np.int64),
-        routing=np.empty((most, heads, size), dtype=np.float32),
-        staying=np.empty((most, heads, size), dtype=np.float32),
-        probability=np.empty((most, size), dtype=np.float32),
-        slope=np.empty((most, size), dtype=np.float32),
-        share=np.empty((most, size), dtype=np.float32),
-        share_slope=np.empty((most, size), dtype=np.float32),
-        profit=np.empty(most),
-        credit=np.empty(most),
-        stay_pull=np.empty(most),
-        time_pull=np.empty(most),
-    )
+        total = _grow(job, b)
+        _reward(job, b, arrays, total)
+        _learn(job, b, total)
 
 
 @lean
-def _grow(
-    nodes: Nodes,
-    b: int,
-    decoders: tuple[Decoder, Decoder],
-    recipe: Recipe,
-    random: RandomState,
-    tree: Tree,
-    scratch: Scratch,
-) -> int:
+def _grow(job: Job, b: int) -> int:
     """Sample the routes of one instance; return how many states there are."""
+    nodes, recipe, tree = job.nodes, job.recipe, job.tree
+    tally = job.scratch.tally
     size = nodes.latest.shape[1]
     tree.parent[0], tree.chosen[0], tree.node[0] = -1, 0, 0
     tree.vehicles[0], tree.samples[0], tree.done[0] = nodes.vehicles[b] - 1, recipe.samples, False
@@ -319,11 +342,11 @@ def _grow(
     while state < total:
         tree.first_child[state] = total
         if not tree.done[state]:
-            _decide(nodes, b, decoders, recipe, tree, state, scratch)
-            _split(tree, state, scratch.tally, random)
+            _decide(job, b, state)
+            _split(tree, state, tally, job.random[b : b + 1])
             for k in range(tree.many[state]):
-                if scratch.tally[k] > 0:
-                    _enter(nodes, b, recipe, tree, state, k, scratch.tally[k], total)
+                if tally[k] > 0:
+                    _enter(job, b, state, k, total)
                     total += 1
         state += 1
     tree.first_child[total] = total
@@ -331,16 +354,9 @@ def _grow(
 
 
 @lean
-def _decide(
-    nodes: Nodes,
-    b: int,
-    decoders: tuple[Decoder, Decoder],
-    recipe: Recipe,
-    tree: Tree,
-    state: int,
-    scratch: Scratch,
-) -> None:
+def _decide(job: Job, b: int, state: int) -> None:
     """Find the nodes that can follow a state, and what both decoders say of them."""
+    nodes, recipe, tree = job.nodes, job.recipe, job.tree
     place, time, slack = tree.node[state], tree.time[state], nodes.slack[b]
     choices = tree.choices[state]
     choices[0] = 0
@@ -357,12 +373,12 @@ def _decide(
     if many == 1:
         return
     clock = time / nodes.clock[b]
-    logit = scratch.logit
-    _attend(decoders[0], b, place, clock, choices, many, tree.routing[state], logit)
+    logit = job.scratch.logit
+    _attend(job.decoders[0], b, place, clock, choices[:many], tree.routing[state], logit)
     _soften(logit, many, recipe.clip, tree.probability[state], tree.slope[state])
     if recipe.stay_decoder == FIXED:
         return
-    _attend(decoders[1], b, place, clock, choices, many, tree.staying[state], logit)
+    _attend(job.decoders[1], b, place, clock, choices[:many], tree.staying[state], logit)
     if recipe.stay_decoder == SOFTMAX:
         _soften(logit, many, recipe.clip, tree.share[state], tree.share_slope[state])
     else:
@@ -377,11 +393,11 @@ def _attend(
     place: int,
     clock: float,
     choices: IntArray,
-    many: int,
     weight: Floats,
     logit: FloatArray,
 ) -> None:
     """Attend to the choices, and write the compatibility of each (`PaperDecoder.step`)."""
+    many = len(choices)
     size = decoder.answer.shape[2]
     for k in range(many):
         logit[k] = 0.0
@@ -441,10 +457,10 @@ def _split(tree: Tree, state: int, tally: IntArray, random: RandomState) -> None
 
 
 @lean
-def _enter(
-    nodes: Nodes, b: int, recipe: Recipe, tree: Tree, state: int, k: int, count: int, new: int
-) -> None:
+def _enter(job: Job, b: int, state: int, k: int, new: int) -> None:
     """Send some samples to a choice: a new state (`rollout.move`)."""
+    nodes, recipe, tree = job.nodes, job.recipe, job.tree
+    count = job.scratch.tally[k]
     node = tree.choices[state, k]
     tree.parent[new], tree.chosen[new], tree.node[new] = state, k, node
     tree.samples[new], tree.vehicles[new] = count, tree.vehicles[state]
@@ -474,32 +490,24 @@ def _enter(
 
 
 @lean
-def _reward(
-    nodes: Nodes,
-    b: int,
-    arrays: Arrays,
-    recipe: Recipe,
-    tree: Tree,
-    total: int,
-    scratch: Scratch,
-    routes: IntArray,
-    report: FloatArray,
-) -> None:
+def _reward(job: Job, b: int, arrays: Arrays, total: int) -> None:
     """Solve stage two for every distinct route; give all of its states their credit."""
+    nodes, recipe, tree = job.nodes, job.recipe, job.tree
+    path, routes, report = job.scratch.path, job.routes[b], job.report
     sample = 0
     mean = 0.0
     for leaf in range(total):
         if tree.done[leaf]:
-            steps = _path(tree, leaf, scratch.path)
-            profit = _optimise(arrays, tree, scratch, steps)
+            steps = _path(tree, leaf, path)
+            profit = _optimise(arrays, tree, job.scratch, steps)
             tree.profit[leaf] = profit
             mean += tree.samples[leaf] * profit / recipe.samples
             report[ROUTES] += 1.0
             if recipe.repulsive != 0.0:
-                _repel(nodes, b, arrays, recipe, tree, leaf, scratch, steps, report)
+                _repel(job, b, arrays, leaf, steps)
             for _ in range(tree.samples[leaf]):
                 for step in range(steps):
-                    routes[sample, step] = tree.node[scratch.path[step]]
+                    routes[sample, step] = tree.node[path[step]]
                 sample += 1
     report[PROFIT] += mean * recipe.samples
     for leaf in range(total):
@@ -569,18 +577,10 @@ def _earned(arrays: Arrays, node: int, stay: float) -> tuple[float, float]:
 
 
 @lean
-def _repel(
-    nodes: Nodes,
-    b: int,
-    arrays: Arrays,
-    recipe: Recipe,
-    tree: Tree,
-    leaf: int,
-    scratch: Scratch,
-    steps: int,
-    report: FloatArray,
-) -> None:
+def _repel(job: Job, b: int, arrays: Arrays, leaf: int, steps: int) -> None:
     """Add the pTAR loss of a route (equations 4 and 5), and its derivatives for the stays."""
+    nodes, recipe, tree = job.nodes, job.recipe, job.tree
+    scratch, report = job.scratch, job.report
     time_unit, profit_unit = nodes.time_unit[b], nodes.profit_unit[b]
     whole = 0.0
     place = 0
@@ -612,68 +612,26 @@ def _repel(
 
 
 @lean
-def _learn(
-    nodes: Nodes,
-    b: int,
-    decoders: tuple[Decoder, Decoder],
-    slopes: tuple[Decoder, Decoder],
-    recipe: Recipe,
-    tree: Tree,
-    total: int,
-    scratch: Scratch,
-    report: FloatArray,
-) -> None:
+def _learn(job: Job, b: int, total: int) -> None:
     """Go back from the leaves to the start, and add the gradient of every decision."""
-    pull = scratch.pull
+    nodes, recipe, tree = job.nodes, job.recipe, job.tree
     for state in range(total - 1, -1, -1):
         if tree.done[state]:
             continue
-        many, place = tree.many[state], tree.node[state]
-        clock = tree.time[state] / nodes.clock[b]
-        choices = tree.choices[state]
         later = 0.0
-        if many > 1:
-            _blame(recipe, tree, state, pull, report)
-            later += (
-                _follow(
-                    decoders[0],
-                    slopes[0],
-                    b,
-                    place,
-                    clock,
-                    choices,
-                    many,
-                    tree.routing[state],
-                    scratch,
-                )
-                / nodes.clock[b]
-            )
-        if (
-            recipe.stay_decoder != FIXED
-            and many > 1
-            and _stretch(nodes, b, recipe, tree, state, pull)
-        ):
-            later += (
-                _follow(
-                    decoders[1],
-                    slopes[1],
-                    b,
-                    place,
-                    clock,
-                    choices,
-                    many,
-                    tree.staying[state],
-                    scratch,
-                )
-                / nodes.clock[b]
-            )
+        if tree.many[state] > 1:
+            _blame(job, state)
+            later += _follow(job, b, state, 0, tree.routing[state])
+            if recipe.stay_decoder != FIXED and _stretch(job, b, state):
+                later += _follow(job, b, state, 1, tree.staying[state])
         if recipe.through_time:
-            tree.time_pull[state] = later + _delay(recipe, tree, state)
+            tree.time_pull[state] = later / nodes.clock[b] + _delay(tree, state)
 
 
 @lean
-def _blame(recipe: Recipe, tree: Tree, state: int, pull: FloatArray, report: FloatArray) -> None:
+def _blame(job: Job, state: int) -> None:
     """Write the derivative of the loss for the compatibility of every choice."""
+    recipe, tree, pull, report = job.recipe, job.tree, job.scratch.pull, job.report
     many = tree.many[state]
     credit = 0.0
     for k in range(many):
@@ -716,10 +674,9 @@ def _among_others(tree: Tree, state: int, child: int) -> float:
 
 
 @lean
-def _stretch(
-    nodes: Nodes, b: int, recipe: Recipe, tree: Tree, state: int, pull: FloatArray
-) -> bool:
+def _stretch(job: Job, b: int, state: int) -> bool:
     """Write the derivative of the loss for what the decoder says of the stays, if there is any."""
+    nodes, recipe, tree, pull = job.nodes, job.recipe, job.tree, job.scratch.pull
     many = tree.many[state]
     some = False
     mean = 0.0
@@ -744,7 +701,7 @@ def _stretch(
 
 
 @lean
-def _delay(recipe: Recipe, tree: Tree, state: int) -> float:
+def _delay(tree: Tree, state: int) -> float:
     """Add up what a later departure does to the loss at the next stops: its derivative."""
     total = 0.0
     for child in range(tree.first_child[state], tree.first_child[state + 1]):
@@ -757,20 +714,15 @@ def _delay(recipe: Recipe, tree: Tree, state: int) -> float:
 
 
 @lean
-def _follow(
-    decoder: Decoder,
-    slope: Decoder,
-    b: int,
-    place: int,
-    clock: float,
-    choices: IntArray,
-    many: int,
-    weight: Floats,
-    scratch: Scratch,
-) -> float:
+def _follow(job: Job, b: int, state: int, which: int, weight: Floats) -> float:
     """Add the gradient for a decoder's tables; return the derivative for the time (`_attend`)."""
+    tree, pull, felt = job.tree, job.scratch.pull, job.scratch.logit
+    decoder, slope = job.decoders[0], job.slopes[0]
+    if which == 1:
+        decoder, slope = job.decoders[1], job.slopes[1]
+    place, many = tree.node[state], tree.many[state]
+    clock, choices = tree.time[state] / job.nodes.clock[b], tree.choices[state]
     size = decoder.answer.shape[2]
-    pull, felt = scratch.pull, scratch.logit
     later = 0.0
     for head in range(weight.shape[0]):
         first = head * size
