@@ -434,7 +434,7 @@ class Instance:
 
     @cached_property
     def arrays(self) -> Arrays:
-        """The instance as the kernels take it."""
+        """Give the instance as the kernels take it."""
         return Arrays(
             self.travel,
             self.open,
