@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from functools import cached_property
+else:
+
+    class cached_property:  # noqa: N801
+        """Like that of functools, which until Python 3.11 has a lock that a fork may leave shut."""
+
+        def __init__(self, function):
+            self.function = function
+            self.__doc__ = function.__doc__
+
+        def __get__(self, thing, owner=None):
+            if thing is None:
+                return self
+            value = thing.__dict__[self.function.__name__] = self.function(thing)
+            return value
+
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -417,7 +434,7 @@ class Instance:
 
     @cached_property
     def arrays(self) -> Arrays:
-        """The instance as the kernels take it."""
+        """Give the instance as the kernels take it."""
         return Arrays(
             self.travel,
             self.open,
