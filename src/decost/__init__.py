@@ -11,10 +11,10 @@ from decost.result import Result
 from decost.solution import Route, Solution, Visit, make_solution
 
 if TYPE_CHECKING:
+    from decost.exact.exact import values_to_go
     from decost.files import FormatError
     from decost.formats import read, read_set, read_solution, write
     from decost.generators import generate
-    from decost.methods.exact import values_to_go
     from decost.methods.options import ImprovingOptions, Method, Options, Progress
     from decost.plotting import plot_plan
     from decost.solver import (
@@ -51,7 +51,7 @@ _LAZY = {
     "register": "solver",
     "solve": "solver",
     "solve_many": "solver",
-    "values_to_go": "methods.exact",
+    "values_to_go": "exact.exact",
     "write": "formats",
 }
 

@@ -29,7 +29,7 @@ _MODULES = {
     "auto": ("decost.methods.auto", "METHOD"),
     "columns": ("decost.methods.columns", "METHOD"),
     "decost": ("decost.methods.policy", "DECOST"),
-    "exact": ("decost.methods.exact", "METHOD"),
+    "exact": ("decost.exact.exact", "METHOD"),
     "gfacs": ("decost.methods.ants", "METHOD"),
     "greedy": ("decost.methods.greedy", "METHOD"),
     "ils": ("decost.methods.ils", "METHOD"),

@@ -11,10 +11,10 @@ import pytest
 
 import decost
 from decost import Instance, Solution, check, generate
+from decost.exact.exact import ExactOptions
 from decost.methods import auto as module
 from decost.methods import columns, exact, search
 from decost.methods.clock import Clock
-from decost.methods.exact import ExactOptions
 from decost.methods.search import Searches
 from decost.result import Result
 from decost.stays import best_solution

@@ -14,8 +14,8 @@ from threading import Event, get_native_id
 
 import numpy as np
 
+from decost.exact import exact
 from decost.instance import Instance
-from decost.methods import exact
 from decost.methods.clock import POLL, Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
