@@ -35,7 +35,7 @@ _MODULES = {
     "ils": ("decost.methods.ils", "METHOD"),
     "milp": ("decost.methods.milp", "METHOD"),
     "pomo": ("decost.methods.policy", "POMO"),
-    "search": ("decost.methods.search", "METHOD"),
+    "search": ("decost.search.search", "METHOD"),
 }
 BATCH = 100
 """Most instances that a method for many at once gets at a time."""

@@ -29,7 +29,7 @@ def end_of(network: Network, route: list[int], pool: np.ndarray) -> Back:
     """Go backwards from the end through a route."""
     back = retire(network, network.end)
     for node in reversed(route):
-        back = precede(network, back, node, pool, 0)
+        back = precede(network, back, node, pool, 0, pool, 0)
     return back
 
 

@@ -526,7 +526,7 @@ def solve_small(arrays: Arrays, triangle: bool, work: int) -> tuple[int, float, 
     Returns whether it is `DONE`, the best route's profit, its stops, and the number of labels. All
     in one kernel: to hand networks, graphs and labels over to Python takes as long as to solve.
     """
-    network = reduced_network(arrays, triangle, np.zeros(0, dtype=np.bool_))
+    network = reduced_network(arrays, triangle, np.zeros(0, dtype=np.bool_), True)
     graph = make_graph(network, triangle)
     store = make_store(network, CAPACITY, CLASSES)
     plant_root(network, store, 0.0)

@@ -19,8 +19,8 @@ from decost.instance import Instance
 from decost.methods.clock import POLL, Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, TimedOptions
-from decost.methods.search import Searches
 from decost.result import Result
+from decost.search.search import Searches
 
 WAIT = 0.005
 """Seconds between two looks at a search."""

@@ -78,14 +78,15 @@ class Useful(NamedTuple):
     profit: FloatArray
 
 
-def useful_network(instance: Instance, keep: Iterable[int] = ()) -> Network:
-    """Make the network of the stops that can matter, and of some more, with tight windows.
+def useful_network(instance: Instance, keep: Iterable[int] = (), *, tight: bool = True) -> Network:
+    """Make the network of the stops that can matter, and of some more.
 
-    Service starts no earlier than it can, and no later than from where the end is reached.
+    With tight windows, service starts no earlier than it can, no later than from where the end is
+    reached, and pieces are no longer than the time there is. That changes no profit of a route.
     """
     kept = np.zeros(instance.nodes, dtype=np.bool_)
     kept[list(keep)] = True
-    return reduced_network(instance.arrays, instance.matrix is None, kept)
+    return reduced_network(instance.arrays, instance.matrix is None, kept, tight)
 
 
 @jit
@@ -114,22 +115,25 @@ def of_type(network: Network, number: int) -> Network:
 @jit
 def network_as_given(arrays: Arrays) -> Network:
     """Make the network of all stops, as they are given: node k is stop k of the instance."""
-    nodes = len(arrays.open)
-    latest = np.empty(nodes)
-    profit = np.empty(nodes)
-    longest = np.full(nodes, arrays.budget)
-    for i in range(nodes):
-        latest[i] = min(arrays.close[i], arrays.leave_by[i] - arrays.min_stay[i])
+    profit = np.empty(len(arrays.open))
+    for i in range(len(profit)):
         profit[i] = full_profit(arrays, i, np.inf)
     places = arrays.travel.shape[0]
     planes = arrays.travel.reshape(1, places, places)
-    useful = Useful(np.arange(1, nodes), arrays.open.copy(), latest, longest, profit)
-    return _network(arrays, useful, planes, arrays.end)
+    stops = as_given(arrays, np.arange(1, len(profit)), profit)
+    return _network(arrays, stops, planes, arrays.end)
 
 
 @jit
-def reduced_network(arrays: Arrays, triangle: bool, keep: BoolArray) -> Network:
-    """Keep the useful stops, and those asked for, with tight windows.
+def as_given(arrays: Arrays, stop: IntArray, profit: FloatArray) -> Useful:
+    """Take the windows of stops as they are, and all their pieces."""
+    late = np.minimum(arrays.close, arrays.leave_by - arrays.min_stay)
+    return Useful(stop, arrays.open.copy(), late, np.full(len(late), np.inf), profit)
+
+
+@jit
+def reduced_network(arrays: Arrays, triangle: bool, keep: BoolArray, tight: bool) -> Network:
+    """Keep the useful stops, and those asked for, with windows that are tight or as given.
 
     `triangle` says that travel times obey the triangle inequality.
     """
@@ -142,6 +146,8 @@ def reduced_network(arrays: Arrays, triangle: bool, keep: BoolArray) -> Network:
         keep[0] = False
         kept = np.flatnonzero(keep)
         useful = Useful(kept, useful.early, useful.late, useful.longest, useful.profit)
+    if not tight:
+        useful = as_given(arrays, kept, useful.profit)
     count = len(kept)
     end = 0 if arrays.end == 0 else count + 1
     places = max(count, end) + 1

@@ -110,6 +110,23 @@ def serve(network: Network, start: Start, pool: FloatArray, at: int) -> Front:
 
 
 @lean
+def visit(
+    network: Network,
+    front: Front,
+    node: int,
+    pool: FloatArray,
+    at: int,
+    into: FloatArray,
+    to: int,
+) -> Front:
+    """Reach a node and serve it; the time is infinite if that is too late."""
+    start = reach(network, front, node, pool, at, into, to)
+    if start.time == np.inf:
+        return Front(node, np.inf, -np.inf, 0.0, 0)
+    return serve(network, start, into, to)
+
+
+@lean
 def finish(network: Network, front: Front, end: int, pool: FloatArray, at: int) -> float:
     """Travel to the end: profit of the route, minus infinity if it is late."""
     left = network.node[end].latest - front.time - travel_time(network, front.node, end)
@@ -126,10 +143,7 @@ def follow(network: Network, route: IntArray, pool: FloatArray) -> Front:
     """
     front = depart(network, network.start)
     for node in route:
-        start = reach(network, front, node, pool, 0, pool, 0)
-        if start.time == np.inf:
-            return Front(node, np.inf, -np.inf, 0.0, 0)
-        front = serve(network, start, pool, 0)
+        front = visit(network, front, node, pool, 0, pool, 0)
     return front
 
 
@@ -140,22 +154,30 @@ def retire(network: Network, end: int) -> Back:
 
 
 @lean
-def precede(network: Network, back: Back, node: int, pool: FloatArray, at: int) -> Back:
-    """Serve a node before the rest of a route: `serve` and `reach`, backwards and in place."""
+def precede(
+    network: Network,
+    back: Back,
+    node: int,
+    pool: FloatArray,
+    at: int,
+    into: FloatArray,
+    to: int,
+) -> Back:
+    """Serve a node before the rest of a route: `visit`, backwards."""
     here = network.node[node]
     time = back.time - travel_time(network, node, back.node)
     late = max(0.0, time - here.leave_by)
     time -= late
-    spent, pieces, _ = window(pool, at, back.pieces, late, np.inf, pool, at)
+    spent, pieces, _ = window(pool, at, back.pieces, late, np.inf, into, to)
     value = back.value + here.reward + spent
     time -= here.min_stay
-    pieces = merge(pool, at, pieces, network.pieces, here.piece_first, here.piece_last)
+    pieces = merge(into, to, pieces, network.pieces, here.piece_first, here.piece_last)
     late = max(0.0, time - here.latest)
     time -= late
     if not time >= here.open - network.slack:
         return Back(node, -np.inf, -np.inf, 0)
     room = max(0.0, time - here.open)
-    spent, pieces, _ = window(pool, at, pieces, late, room, pool, at)
+    spent, pieces, _ = window(into, to, pieces, late, room, into, to)
     return Back(node, time, value + spent, pieces)
 
 
