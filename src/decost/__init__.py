@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decost.checker import Violation, check, profit_of
+    from decost.exact.exact import values_to_go
     from decost.files import FormatError
     from decost.formats import read, read_set, read_solution, write
     from decost.generators import generate
     from decost.instance import TOLERANCE, Instance, InstanceError
-    from decost.methods.exact import values_to_go
     from decost.methods.options import ImprovingOptions, Method, Options, Progress
     from decost.plotting import plot_plan
     from decost.result import Failure, Result
@@ -66,7 +66,7 @@ _LAZY = {
     "solve": "solver",
     "solve_each": "solver",
     "solve_many": "solver",
-    "values_to_go": "methods.exact",
+    "values_to_go": "exact.exact",
     "write": "formats",
 }
 

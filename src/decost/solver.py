@@ -32,13 +32,13 @@ _MODULES = {
     "auto": ("decost.methods.auto", "METHOD"),
     "columns": ("decost.methods.columns", "METHOD"),
     "decost": ("decost.methods.policy", "DECOST"),
-    "exact": ("decost.methods.exact", "METHOD"),
+    "exact": ("decost.exact.exact", "METHOD"),
     "gfacs": ("decost.methods.ants", "METHOD"),
     "greedy": ("decost.methods.greedy", "METHOD"),
     "ils": ("decost.methods.ils", "METHOD"),
     "milp": ("decost.methods.milp", "METHOD"),
     "pomo": ("decost.methods.policy", "POMO"),
-    "search": ("decost.methods.search", "METHOD"),
+    "search": ("decost.search.search", "METHOD"),
 }
 BATCH = 100
 """Most instances that a method for many at once gets at a time."""

@@ -11,12 +11,14 @@ import pytest
 
 import decost
 from decost import Instance, Solution, check, generate
+from decost.exact import exact
+from decost.exact.exact import ExactOptions
 from decost.methods import auto as module
-from decost.methods import columns, exact, search
+from decost.methods import columns
 from decost.methods.clock import Clock
-from decost.methods.exact import ExactOptions
-from decost.methods.search import Searches
 from decost.result import Result
+from decost.search import search
+from decost.search.search import Searches
 from decost.stays import best_solution
 
 NOBODY = Solution(())

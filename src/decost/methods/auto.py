@@ -14,13 +14,13 @@ from threading import Event, get_native_id
 
 import numpy as np
 
+from decost.exact import exact
 from decost.instance import Instance
-from decost.methods import exact
 from decost.methods.clock import POLL, Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, Progress, TimedOptions
-from decost.methods.search import Searches
 from decost.result import Result
+from decost.search.search import Searches
 
 WAIT = 0.005
 """Seconds between two looks at a search."""

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import Field
 
+from decost.exact.exact import ExactOptions
 from decost.instance import BoolArray, FloatArray, Instance
 from decost.kernels.bounds import Bounds, improve_penalties, make_grid, no_bounds
 from decost.kernels.labels import (
@@ -35,7 +35,7 @@ from decost.kernels.labels import (
 from decost.kernels.reduction import Core, reduce_instance
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
-from decost.methods.options import ImprovingOptions, Method
+from decost.methods.options import Method
 from decost.result import Result
 from decost.solution import Solution
 from decost.stays import best_solution, flatten_routes
@@ -72,12 +72,6 @@ GRID_TIME = 5e-9
 
 GRID_STEPS = (50, 2_500)
 """Least and most steps of the grid."""
-
-
-class ExactOptions(ImprovingOptions):
-    """Options of `exact`."""
-
-    memory_limit: float = Field(default=4.0, gt=0, description="GiB that the labels may take")
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 
 import decost
 from decost import Instance, MethodError, check, generate, solve
-from decost.methods import exact as module
-from decost.methods.exact import values_to_go
+from decost.exact import exact as module
+from decost.exact.exact import values_to_go
 from odd_instances import all_routes, brute_force, odd_instance
 
 
@@ -202,7 +202,7 @@ def test_memory_limit_ends_the_search() -> None:
 
 
 @pytest.mark.parametrize("moment", [1, 5])
-@pytest.mark.parametrize("name", ["reduce_instance", "extend_labels", "improve_penalties"])
+@pytest.mark.parametrize("name", ["useful_network", "extend_labels", "improve_penalties"])
 def test_ctrl_c_returns_the_best_plan(
     monkeypatch: pytest.MonkeyPatch, name: str, moment: int
 ) -> None:
@@ -212,7 +212,7 @@ def test_ctrl_c_returns_the_best_plan(
 
     def interrupted(*arguments: object) -> object:
         calls.append(1)
-        if len(calls) == moment or name == "reduce_instance":
+        if len(calls) == moment or name == "useful_network":
             raise KeyboardInterrupt
         return function(*arguments)
 

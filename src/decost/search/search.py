@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
+from decost.compiled import Halt
 from decost.instance import Instance
-from decost.kernels.profile import Halt
 from decost.kernels.random import random_state
-from decost.kernels.reduction import useful_stops
-from decost.kernels.routes import make_team
-from decost.kernels.ruin import (
+from decost.methods.clock import Clock
+from decost.methods.greedy import first_plan
+from decost.methods.options import Method, RoundsOptions
+from decost.result import Result
+from decost.search.moves import make_desk
+from decost.search.ruin import (
     BEST,
     END,
     FOUND,
@@ -25,13 +29,12 @@ from decost.kernels.ruin import (
     anneal,
     make_hints,
     make_memory,
+    make_notes,
 )
-from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
-from decost.methods.options import Method, RoundsOptions
-from decost.result import Result
-from decost.solution import Solution
+from decost.search.team import make_team
+from decost.solution import Solution, with_idle_vehicles
 from decost.stays import best_solution, optimal_stays
+from decost.timeline.network import Network, useful_network
 
 FIRST_STOPS, FIRST_PIECES = 32, 32
 """Stops of a route, and pieces of a function, that there is room for at first."""
@@ -93,10 +96,10 @@ class Searches:
         self._begin = time.perf_counter()
         self._told: Solution | None = None
         planned = [visit.stop for visit in start.visits]  # also those that earn nothing
-        useful = useful_stops(instance.arrays, instance.matrix is None)
-        stops = np.union1d(useful.stop, np.array(planned, dtype=np.int64))
-        hints = make_hints(instance.arrays, stops, useful.profit)
-        self._searches = [_Search(instance, hints, start, seed + k) for k in range(threads)]
+        network = useful_network(instance, keep=planned, tight=False)
+        hints = make_hints(network, instance.max_stay[network.number])
+        routes = [route.stops for route in with_idle_vehicles(instance, start.routes).routes]
+        self._searches = [_Search(network, hints, routes, seed + k) for k in range(threads)]
 
     @property
     def profit(self) -> float:
@@ -153,27 +156,31 @@ class Searches:
 
 
 class _Search:
-    """One search from a plan, by its own random generator."""
+    """One search from given routes, a vehicle each, by its own random generator."""
 
-    def __init__(self, instance: Instance, hints: Hints, start: Solution, seed: int) -> None:
-        self._arrays = instance.arrays
-        self._vehicles = instance.vehicles
+    def __init__(
+        self, network: Network, hints: Hints, routes: Sequence[Sequence[int]], seed: int
+    ) -> None:
+        self._network = network
         self._hints = hints
+        self._vehicles = len(routes)
         self._state = random_state(seed)
         self.most = np.inf
-        longest = max((len(route.visits) for route in start.routes), default=0)
-        pieces = np.diff(instance.piece_start)
-        self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max(initial=0))))
+        longest = max((len(stops) for stops in routes), default=0)
+        pieces = network.node["piece_last"] - network.node["piece_first"]
+        self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max())))
         self.memory = make_memory(self._team)
-        for r, route in enumerate(start.routes):
-            self.memory.size[r] = len(route.visits)
-            self.memory.stops[r, : len(route.visits)] = route.stops
+        for r, stops in enumerate(routes):
+            nodes = network.first[np.searchsorted(network.number, stops)]
+            self.memory.size[r] = len(nodes)
+            self.memory.nodes[r, : len(nodes) + 2] = [network.start, *nodes, network.end]
 
     def _resize(self, stops: int, pieces: int) -> None:
         """Make room for so many stops of a route and pieces of a function, or all there are."""
-        self._stops = min(stops, max(1, len(self._hints.useful)))
-        self._pieces = min(pieces, len(self._arrays.piece_rate))
-        self._team = make_team(self._arrays, self._vehicles, self._stops, self._pieces)
+        self._stops = min(stops, max(1, len(self._network.number)))
+        self._pieces = min(pieces, len(self._network.pieces))
+        self._team = make_team(self._network, self._vehicles, self._stops, self._pieces)
+        self._scratch = make_desk(self._network, self._team), make_notes(self._team)
 
     def run(self, rounds: int, halt: Halt) -> None:
         """Search; whenever there is no room, make more and go on."""
@@ -182,13 +189,20 @@ class _Search:
         while True:
             left = int(self.most - self.memory.figures[ROUNDS])
             answer = anneal(
-                self._arrays, self._team, self._hints, self.memory, self._state, left, halt
+                self._network,
+                self._team,
+                self._hints,
+                self.memory,
+                *self._scratch,
+                self._state,
+                left,
+                halt,
             )
             entries = 8 * self._vehicles * self._stops * self._pieces
             if answer != FULL or halt[0] or entries > MOST_ENTRIES:
                 return
             self._resize(2 * self._stops, 2 * self._pieces)
-            self.memory = _widened(self.memory, self._stops)
+            self.memory = _widened(self.memory, self._stops + 2)
 
     @property
     def profit(self) -> float:
@@ -197,8 +211,9 @@ class _Search:
 
     def routes(self) -> list[list[int]]:
         """List the stops of the best routes so far."""
-        pairs = zip(self.memory.best_stops, self.memory.best_size, strict=True)
-        return [stops[:size].tolist() for stops, size in pairs]
+        network = self._network
+        pairs = zip(self.memory.best_nodes, self.memory.best_size, strict=True)
+        return [network.number[network.stop[row[1 : size + 1]]].tolist() for row, size in pairs]
 
 
 def _first_plan(instance: Instance, options: SearchOptions, clock: Clock) -> Solution:
@@ -212,11 +227,11 @@ def _first_plan(instance: Instance, options: SearchOptions, clock: Clock) -> Sol
     return start
 
 
-def _widened(memory: Memory, stops: int) -> Memory:
-    """Copy a memory to one with room for more stops."""
-    more = ((0, 0), (0, stops - memory.stops.shape[1]))
+def _widened(memory: Memory, positions: int) -> Memory:
+    """Copy a memory to one with room for longer routes."""
+    more = ((0, 0), (0, positions - memory.nodes.shape[1]))
     return memory._replace(
-        stops=np.pad(memory.stops, more), best_stops=np.pad(memory.best_stops, more)
+        nodes=np.pad(memory.nodes, more), best_nodes=np.pad(memory.best_nodes, more)
     )
 
 

@@ -13,11 +13,11 @@ import pytest
 
 import decost
 from decost import Instance, Solution, check, generate
-from decost.kernels.ruin import END
 from decost.methods import policy
-from decost.methods import search as module
 from decost.methods.options import MOST_ROUNDS
-from decost.methods.search import FIRST_PIECES, FIRST_STOPS, Searches
+from decost.search import search as module
+from decost.search.ruin import END
+from decost.search.search import FIRST_PIECES, FIRST_STOPS, Searches
 from odd_instances import brute_force, odd_instance
 
 GO_ON = np.zeros(1, dtype=np.uint8)

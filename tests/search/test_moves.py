@@ -14,10 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decost import Instance, optimal_stays
-from decost.kernels.moves import LONGEST_SEGMENT, best_insertion, descend, detour
 from decost.kernels.random import random_state
-from decost.kernels.routes import Team, chain, make_team, refresh, splice
+from decost.search.moves import (
+    LONGEST_SEGMENT,
+    best_insertion,
+    descend,
+    detour,
+    gain_limit,
+    insertion_gain,
+    make_desk,
+)
+from decost.search.team import Team, back_at, chain, front_at, make_team, offset, refresh, splice
+from decost.timeline.steps import Back, Front
 from odd_instances import odd_instance
+from whole_networks import whole
 
 GO = np.zeros(1, dtype=np.uint8)
 
@@ -26,17 +36,18 @@ Routes = list[list[int]]
 
 def make(instance: Instance, routes: Routes, stops: int = 9, pieces: int = 40) -> Team:
     """Put routes into a team."""
-    team = make_team(instance.arrays, len(routes), stops, pieces)
+    network = whole(instance)
+    team = make_team(network, len(routes), stops, pieces)
     for r, route in enumerate(routes):
         team.size[r] = len(route)
-        team.stops[r, : len(route)] = route
-        assert refresh(instance.arrays, team, r, 0)
+        team.nodes[r, 1 : len(route) + 2] = [*route, network.end]
+        assert refresh(network, team, r, 1)
     return team
 
 
 def routes_of(team: Team) -> Routes:
     """List the stops of each route."""
-    return [team.stops[r, : team.size[r]].tolist() for r in range(len(team.size))]
+    return [team.nodes[r, 1 : team.size[r] + 1].tolist() for r in range(len(team.size))]
 
 
 def visited(routes: Routes) -> list[int]:
@@ -85,9 +96,9 @@ def test_profit_of_routes(case: tuple[Instance, Routes]) -> None:
         assert close_to(profit, profit_of(instance, route))
     for r, route in enumerate(routes):
         for k, stop in enumerate(route):
-            assert (team.where[stop], team.spot[stop]) == (r, k)
+            assert (team.where[stop - 1], team.spot[stop - 1]) == (r, k + 1)
     left = set(range(1, instance.nodes)) - set(visited(routes))
-    assert all(team.where[stop] == -1 for stop in left)
+    assert all(team.where[stop - 1] == -1 for stop in left)
 
 
 def test_functions_by_hand() -> None:
@@ -101,10 +112,10 @@ def test_functions_by_hand() -> None:
         budget=12, xy=[[0, 0], [3, 0]], open=[0, 5], close=[0, 8], rate=[0, 2], max_stay=[0, 4]
     )
     team = make(instance, [[1]])
-    assert (team.begin_time[0, 1], team.begin_value[0, 1], team.begin_pieces[0, 1]) == (5, 0, 1)
-    assert (team.begin_rate[0, 1, 0], team.begin_length[0, 1, 0]) == (2, 4)
-    assert (team.end_time[0, 0], team.end_value[0, 0], team.end_pieces[0, 0]) == (8, 2, 1)
-    assert (team.end_rate[0, 0, 0], team.end_length[0, 0, 0]) == (2, 3)
+    assert front_at(team, 0, 1) == Front(1, 5, 0, np.inf, 1)
+    assert team.fronts[offset(team, 0, 1)].tolist() == [2, 4]
+    assert back_at(team, 0, 1) == Back(1, 8, 2, 1)
+    assert team.backs[offset(team, 0, 1)].tolist() == [2, 3]
     assert team.profit[0] == 8
 
 
@@ -120,17 +131,17 @@ def test_chain_equals_the_whole_route(case: tuple[Instance, Routes], seed: int) 
             if r == s and j < i:
                 continue
             some = random.permutation(left)[: random.integers(0, 4)].astype(np.int64)
-            whole = routes[r][:i] + some.tolist() + routes[s][j:]
-            value = chain(instance.arrays, team, r, i, some, len(some), s, j)
-            expected = profit_of(instance, whole)
-            assert close_to(value, expected), (routes, whole)
+            together = routes[r][:i] + some.tolist() + routes[s][j:]
+            value = chain(whole(instance), team, r, i, some, len(some), s, j + 1)
+            expected = profit_of(instance, together)
+            assert close_to(value, expected), (routes, together)
 
 
 @given(case=cases())
 def test_best_insertion(case: tuple[Instance, Routes]) -> None:
     """The gain is the largest of all places, and that of the place named if there is one."""
     instance, routes = case
-    team = make(instance, routes)
+    network, team = whole(instance), make(instance, routes)
     state = random_state(0)
     for stop in set(range(1, instance.nodes)) - set(visited(routes)):
         gains = {
@@ -138,9 +149,7 @@ def test_best_insertion(case: tuple[Instance, Routes]) -> None:
             for r, route in enumerate(routes)
             for k in range(len(route) + 1)
         }
-        r, k, gain, _ = best_insertion(
-            instance.arrays, team, instance.full_profit, stop, 0.0, state
-        )
+        r, k, node, gain, _ = best_insertion(network, team, stop - 1, 0.0, state)
         most = max(gains.values())
         unit = 1e-8 * (1 + instance.full_profit[stop])
         if r < 0:
@@ -148,6 +157,11 @@ def test_best_insertion(case: tuple[Instance, Routes]) -> None:
         else:
             assert gain == pytest.approx(most, rel=1e-9, abs=unit)
             assert gain == pytest.approx(gains[r, k], rel=1e-9, abs=unit)
+            assert node == stop
+            assert (
+                gain_limit(network, team, r, k, node)
+                >= insertion_gain(network, team, r, k, node) - unit
+            )
 
 
 @given(case=cases(vehicles=1), seed=st.integers(0, 2**32))
@@ -198,10 +212,25 @@ def test_margin_with_a_wait() -> None:
     team = make(instance, [[1, 2]])
     assert team.profit[0] == 18
     assert team.margin[0, :3].tolist() == [1, 1, 5]
-    r, k, gain, _ = best_insertion(
-        instance.arrays, team, instance.full_profit, 3, 0.0, random_state(0)
+    best = best_insertion(whole(instance), team, 2, 0.0, random_state(0))
+    assert (best.route, best.gap, best.gain) == (0, 1, pytest.approx(0.2))
+
+
+def test_gain_limit_by_hand() -> None:
+    """At a margin of 2 a stop that takes 1 at least, and lies on the way, costs 2 and no more.
+
+    It earns 5 and, beyond the margin, 1 for each of 2 units: 7 less 2.
+    """
+    line = Instance(
+        budget=10,
+        xy=[[0, 0], [1, 0], [2, 0], [1.5, 0]],
+        reward=[0, 0, 0, 5],
+        min_stay=[0, 0, 0, 1],
+        pieces=[[], [[2, 4]], [[3, 4]], [[3, 2]]],
     )
-    assert (r, k, gain) == (0, 1, pytest.approx(0.2))
+    team = make(line, [[1, 2]])
+    assert team.margin[0, 1] == 2
+    assert gain_limit(whole(line), team, 0, 1, 3) == 5
 
 
 def test_route_that_becomes_empty() -> None:
@@ -215,29 +244,27 @@ def test_route_that_becomes_empty() -> None:
     )
     team = make(instance, [[1, 2], []])
     some = np.array([1, 2])
-    assert chain(instance.arrays, team, 1, 0, some, 0, 1, 0) == 0
-    assert chain(instance.arrays, team, 0, 0, some, 0, 0, 2) == 0
-    assert chain(instance.arrays, team, 1, 0, some, 2, 1, 0) == 2
+    network = whole(instance)
+    assert chain(network, team, 1, 0, some, 0, 1, 1) == 0
+    assert chain(network, team, 0, 0, some, 0, 0, 3) == 0
+    assert chain(network, team, 1, 0, some, 2, 1, 1) == 2
 
 
 def test_place_that_puts_off_least() -> None:
     """With a fixed reward all places gain the same; the one on the way is taken."""
     line = Instance(budget=20, xy=[[0, 0], [2, 0], [4, 0], [3, 0]], reward=[0, 1, 1, 1])
     team = make(line, [[1, 2]])
-    *place, gain, cost = best_insertion(
-        line.arrays, team, line.full_profit, 3, 0.0, random_state(0)
-    )
-    assert (place, gain, cost) == ([0, 1], 1, 0)
+    assert best_insertion(whole(line), team, 2, 0.0, random_state(0)) == (0, 1, 3, 1, 0)
 
 
 def test_places_are_overlooked() -> None:
     """With a blink of 1 there is no place at all, with one half there is half the time."""
     line = Instance(budget=20, xy=[[0, 0], [2, 0]], reward=[0, 1])
-    team = make(line, [[]])
+    network, team = whole(line), make(line, [[]])
     state = random_state(3)
 
     def found(blink: float) -> bool:
-        return best_insertion(line.arrays, team, line.full_profit, 1, blink, state)[0] == 0
+        return best_insertion(network, team, 0, blink, state).route == 0
 
     assert not any(found(1.0) for _ in range(100))
     assert 420 < sum(found(0.5) for _ in range(1000)) < 580
@@ -252,10 +279,10 @@ def test_splice(case: tuple[Instance, Routes], seed: int) -> None:
     i, j = np.sort(random.integers(0, len(route) + 1, 2)).tolist()
     left = list(set(range(1, instance.nodes)) - set(route))
     some = random.permutation(left + route[i:j])[: random.integers(0, 4)].astype(np.int64)
-    whole = route[:i] + some.tolist() + route[j:]
-    assert splice(instance.arrays, team, 0, i, j, some, len(some))
-    assert routes_of(team) == [whole]
-    assert close_to(team.profit[0], profit_of(instance, whole))
+    together = route[:i] + some.tolist() + route[j:]
+    assert splice(whole(instance), team, 0, i, j + 1, some, len(some))
+    assert routes_of(team) == [together]
+    assert close_to(team.profit[0], profit_of(instance, together))
 
 
 @given(case=cases(vehicles=1))
@@ -267,7 +294,8 @@ def test_detour(case: tuple[Instance, Routes]) -> None:
     travel = sum(instance.travel[a, b] for a, b in itertools.pairwise(way)) if route else 0.0
     some = np.array(route, dtype=np.int64)
     size = len(route)
-    assert detour(instance.arrays, team, 0, 0, some, size, 0, size) == pytest.approx(travel)
+    found = detour(whole(instance), team, 0, 0, some, size, 0, size + 1)
+    assert found == pytest.approx(travel)
 
 
 def neighbours(instance: Instance, routes: Routes) -> Iterator[Routes]:
@@ -313,8 +341,8 @@ def test_descent_leaves_no_better_move(case: tuple[Instance, Routes]) -> None:
     """It never loses, says what it earns, and no plan that one move leads to earns more."""
     instance, routes = case
     team = make(instance, routes)
-    useful = np.arange(1, instance.nodes)
-    assert descend(instance.arrays, team, useful, instance.full_profit, random_state(0), GO)
+    network = whole(instance)
+    assert descend(network, team, make_desk(network, team), random_state(0), GO)
     after = routes_of(team)
     stops = visited(after)
     assert len(set(stops)) == len(stops)
@@ -331,8 +359,8 @@ def test_equal_profit_with_less_travel() -> None:
     xy = [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0]]
     line = Instance(budget=30, xy=xy, reward=[0, 1, 1, 1, 1])
     team = make(line, [[2, 4, 1, 3]])
-    useful = np.arange(1, 5)
-    assert descend(line.arrays, team, useful, line.full_profit, random_state(0), GO)
+    network = whole(line)
+    assert descend(network, team, make_desk(network, team), random_state(0), GO)
     (route,) = routes_of(team)
     assert sorted(route) == [1, 2, 3, 4]
     assert sum(line.travel[a, b] for a, b in itertools.pairwise([0, *route, 0])) == 8
@@ -344,7 +372,8 @@ def test_halt() -> None:
     line = Instance(budget=30, xy=xy, reward=[0, 1, 1, 1, 1])
     team = make(line, [[2, 4, 1, 3]])
     halt = np.ones(1, dtype=np.uint8)
-    assert descend(line.arrays, team, np.arange(1, 5), line.full_profit, random_state(0), halt)
+    network = whole(line)
+    assert descend(network, team, make_desk(network, team), random_state(0), halt)
     assert routes_of(team) == [[2, 4, 1, 3]]
 
 
@@ -357,8 +386,9 @@ def test_no_room() -> None:
         max_stay=[0, 4, 4, 4],
     )
     team = make(line, [[1, 2]], stops=2)
-    assert not splice(line.arrays, team, 0, 2, 2, np.array([3]), 1)
-    few = make_team(line.arrays, 1, 3, 2)
+    network = whole(line)
+    assert not splice(network, team, 0, 2, 3, np.array([3]), 1)
+    few = make_team(network, 1, 3, 2)
     few.size[0] = 3
-    few.stops[0] = [1, 2, 3]
-    assert not refresh(line.arrays, few, 0, 0)
+    few.nodes[0] = [0, 1, 2, 3, network.end]
+    assert not refresh(network, few, 0, 1)

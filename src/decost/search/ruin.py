@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
-from decost.kernels.moves import EQUAL, best_insertion, descend
-from decost.kernels.profile import Halt, jit, lean
+from decost.compiled import Halt, jit, lean
+from decost.instance import FloatArray, IntArray
 from decost.kernels.random import RandomState, draw
-from decost.kernels.routes import Team, insert_at, refresh
+from decost.search.moves import EQUAL, Desk, best_insertion, descend
+from decost.search.team import Team, insert_at, refresh
+from decost.timeline.network import Network
+from decost.timeline.steps import travel_time
 
 LONGEST = 7
 """Most visits in a row that are removed from a route."""
@@ -64,23 +66,31 @@ FULL = -1
 class Hints(NamedTuple):
     """What does not change: by stop the most it can earn, that by the time it takes, stops near.
 
-    `useful` lists the stops that can be visited; a list of near stops ends with -1.
+    A list of near stops ends with -1.
     """
 
     full_profit: FloatArray
     density: FloatArray
-    useful: IntArray
     near: IntArray
 
 
 class Memory(NamedTuple):
     """The current routes, the best ones, and figures: see `BEST` and the constants after it."""
 
-    stops: IntArray
+    nodes: IntArray
     size: IntArray
-    best_stops: IntArray
+    best_nodes: IntArray
     best_size: IntArray
     figures: FloatArray
+
+
+class Notes(NamedTuple):
+    """Scratch for a round: the routes that it touched, all routes, and stops with their keys."""
+
+    touched: IntArray
+    every: IntArray
+    key: FloatArray
+    absent: IntArray
 
 
 BEST, FOUND, ROUNDS, SCORE, PART, CYCLE, END, FINAL = range(8)
@@ -90,27 +100,45 @@ change at any time, and whether this cycle ends with it."""
 
 
 def make_memory(team: Team) -> Memory:
-    """Make a memory of empty routes for as many stops as a team has room for."""
+    """Make a memory of the routes of a team."""
     figures = np.zeros(8)
     figures[BEST], figures[CYCLE], figures[END] = -1.0, FIRST_CYCLE, np.inf
-    stops, size = np.zeros_like(team.stops), np.zeros_like(team.size)
-    return Memory(stops, size, stops.copy(), size.copy(), figures)
+    nodes, size = team.nodes, team.size
+    return Memory(nodes.copy(), size.copy(), nodes.copy(), size.copy(), figures)
+
+
+def make_notes(team: Team) -> Notes:
+    """Make scratch for the rounds of a team."""
+    return Notes(
+        touched=np.ones(len(team.size), dtype=np.int64),
+        every=np.ones(len(team.size), dtype=np.int64),
+        key=np.empty(len(team.where)),
+        absent=np.empty(len(team.where), dtype=np.int64),
+    )
 
 
 @jit
-def make_hints(arrays: Arrays, useful: IntArray, full_profit: FloatArray) -> Hints:
-    """Find out what helps to choose stops."""
-    nodes = len(arrays.open)
-    count = min(NEAR, max(0, len(useful) - 1))
-    near = np.full((nodes, count + 1), -1)
-    density = np.zeros(nodes)
+def make_hints(network: Network, longest_stay: FloatArray) -> Hints:
+    """Find out what helps to choose stops, whose longest stays are given.
+
+    The first alternative of a stop stands for where it is.
+    """
+    stops = len(network.number)
+    count = min(NEAR, max(0, stops - 1))
+    near = np.full((stops, count + 1), -1)
+    full_profit = np.zeros(stops)
+    density = np.zeros(stops)
     ways = np.empty(count)
-    for stop in useful:
+    for stop in range(stops):
+        for node in range(network.first[stop], network.first[stop + 1]):
+            full_profit[stop] = max(full_profit[stop], network.node[node].full_profit)
+        here = network.first[stop]
         known = 0
-        for other in useful:
+        for other in range(stops):
             if other == stop:
                 continue
-            way = arrays.travel[stop, other] + arrays.travel[other, stop]
+            there = network.first[other]
+            way = travel_time(network, here, there) + travel_time(network, there, here)
             if known == count and way >= ways[known - 1]:
                 continue
             k = known if known < count else count - 1
@@ -119,50 +147,47 @@ def make_hints(arrays: Arrays, useful: IntArray, full_profit: FloatArray) -> Hin
                 ways[k], near[stop, k] = ways[k - 1], near[stop, k - 1]
                 k -= 1
             ways[k], near[stop, k] = way, other
-        time = arrays.min_stay[stop]
-        for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
-            time += arrays.piece_length[piece]
+        time = longest_stay[stop]
         few = min(FEW, known)
         if few > 0:
             time += ways[:few].mean() / 2.0
         density[stop] = full_profit[stop] / max(time, 1e-300)
-    return Hints(full_profit, density, useful, near)
+    return Hints(full_profit, density, near)
 
 
 @lean
-def travel_time(arrays: Arrays, team: Team) -> float:
+def travel_of(network: Network, team: Team) -> float:
     """Travel time of all routes."""
     total = 0.0
     for r in range(len(team.size)):
-        size = team.size[r]
-        place = 0
-        for k in range(size):
-            total += arrays.travel[place, team.stops[r, k]]
-            place = team.stops[r, k]
-        if size > 0:
-            total += arrays.travel[place, arrays.end]
+        if team.size[r] > 0:
+            for k in range(team.size[r] + 1):
+                total += travel_time(network, team.nodes[r, k], team.nodes[r, k + 1])
     return total
 
 
 @lean
-def remove_string(team: Team, r: int, first: int, length: int, skip: int, kept: int) -> None:
-    """Remove visits of a route, but keep some in the middle of them."""
+def remove_string(
+    network: Network, team: Team, r: int, first: int, length: int, skip: int, kept: int
+) -> None:
+    """Remove visits of a route from a position on, but keep some in the middle of them."""
     place = first
-    for k in range(first, team.size[r]):
-        stop = team.stops[r, k]
-        offset = k - first
-        removed = offset < skip or skip + kept <= offset < length + kept
-        if removed:
-            team.where[stop] = -1
+    last = team.size[r] + 1
+    for k in range(first, last + 1):
+        node = team.nodes[r, k]
+        part = k - first
+        removed = part < skip or skip + kept <= part < length + kept
+        if removed and k < last:
+            team.where[network.stop[node]] = -1
         else:
-            team.stops[r, place] = stop
+            team.nodes[r, place] = node
             place += 1
-    team.size[r] = place
+    team.size[r] = place - 2
 
 
 @lean
 def ruin(
-    arrays: Arrays, team: Team, hints: Hints, seed: int, state: RandomState, touched: IntArray
+    network: Network, team: Team, hints: Hints, seed: int, state: RandomState, touched: IntArray
 ) -> bool:
     """Remove strings of visits near a stop; `touched` marks the routes that changed."""
     visits = routes = 0
@@ -189,13 +214,13 @@ def ruin(
             while length + kept < size and draw(state) < KEEP:
                 kept += 1
         spot = team.spot[stop]
-        low = max(0, spot - (length + kept) + 1)
-        high = min(spot, size - (length + kept))
+        low = max(1, spot - (length + kept) + 1)
+        high = min(spot, size + 1 - (length + kept))
         first = low + int(draw(state) * (high - low + 1))
         skip = 1 + int(draw(state) * (length - 1)) if kept > 0 and length > 1 else length
-        remove_string(team, r, first, length, skip, kept)
+        remove_string(network, team, r, first, length, skip, kept)
         touched[r] = 1
-        if not refresh(arrays, team, r, first):
+        if not refresh(network, team, r, first):
             return False
         number -= 1
         if number == 0:
@@ -220,46 +245,45 @@ def sort(key: FloatArray, value: IntArray, count: int) -> None:
 
 @lean
 def recreate(
-    arrays: Arrays,
+    network: Network,
     team: Team,
     hints: Hints,
+    notes: Notes,
     seed: int,
     state: RandomState,
-    touched: IntArray,
-    key: FloatArray,
-    absent: IntArray,
     halt: Halt,
 ) -> bool:
     """Insert stops, in an order that is drawn, where each gains most; false without room."""
+    key, absent = notes.key, notes.absent
     way = int(draw(state) * 4)
     count = 0
-    tiny = 1e-4 * arrays.budget
-    for stop in hints.useful:
+    tiny = 1e-4 * network.horizon
+    for stop in range(len(team.where)):
         if team.where[stop] >= 0:
             continue
         noise = draw(state)
         if way == 0:
-            r, _, gain, cost = best_insertion(arrays, team, hints.full_profit, stop, 0.0, state)
-            if r < 0:
+            best = best_insertion(network, team, stop, 0.0, state)
+            if best.route < 0:
                 continue
-            key[count] = -gain / max(cost, tiny) * (1.0 + 0.5 * noise)
+            key[count] = -best.gain / max(best.cost, tiny) * (1.0 + 0.5 * noise)
         elif way == 1:
             key[count] = -hints.full_profit[stop] * (1.0 + 0.2 * noise)
         elif way == 2:
             key[count] = -hints.density[stop] * (1.0 + 0.5 * noise)
         else:
-            key[count] = arrays.travel[seed, stop] * (1.0 + 0.5 * noise)
+            apart = travel_time(network, network.first[seed], network.first[stop])
+            key[count] = apart * (1.0 + 0.5 * noise)
         absent[count] = stop
         count += 1
     sort(key, absent, count)
     for number in range(count):
         if halt[0]:
             break
-        stop = absent[number]
-        r, k, gain, _ = best_insertion(arrays, team, hints.full_profit, stop, BLINK, state)
-        if r >= 0 and gain > 0.0:
-            touched[r] = 1
-            if not insert_at(arrays, team, r, k, stop):
+        best = best_insertion(network, team, absent[number], BLINK, state)
+        if best.route >= 0 and best.gain > 0.0:
+            notes.touched[best.route] = 1
+            if not insert_at(network, team, best.route, best.gap, best.node):
                 return False
     return True
 
@@ -274,38 +298,42 @@ def total(team: Team) -> float:
 
 
 @lean
-def remember(team: Team, touched: IntArray, stops: IntArray, size: IntArray) -> None:
+def remember(team: Team, touched: IntArray, nodes: IntArray, size: IntArray) -> None:
     """Copy the routes that are marked into a memory."""
     for r in range(len(size)):
         if touched[r]:
-            for k in range(team.size[r]):
-                stops[r, k] = team.stops[r, k]
+            for k in range(team.size[r] + 2):
+                nodes[r, k] = team.nodes[r, k]
             size[r] = team.size[r]
 
 
 @lean
-def recall(arrays: Arrays, team: Team, touched: IntArray, stops: IntArray, size: IntArray) -> bool:
+def recall(
+    network: Network, team: Team, touched: IntArray, nodes: IntArray, size: IntArray
+) -> bool:
     """Take the routes that are marked back from a memory; false if there is no room."""
     for r in range(len(size)):
         if touched[r]:
-            for k in range(team.size[r]):
-                team.where[team.stops[r, k]] = -1
+            for k in range(1, team.size[r] + 1):
+                team.where[network.stop[team.nodes[r, k]]] = -1
     fits = True
     for r in range(len(size)):
         if touched[r]:
             team.size[r] = size[r]
-            for k in range(size[r]):
-                team.stops[r, k] = stops[r, k]
-            fits = refresh(arrays, team, r, 0) and fits
+            for k in range(size[r] + 2):
+                team.nodes[r, k] = nodes[r, k]
+            fits = refresh(network, team, r, 1) and fits
     return fits
 
 
-@jit
+@lean
 def anneal(
-    arrays: Arrays,
+    network: Network,
     team: Team,
     hints: Hints,
     memory: Memory,
+    desk: Desk,
+    notes: Notes,
     state: RandomState,
     rounds: int,
     halt: Halt,
@@ -315,18 +343,15 @@ def anneal(
     It goes on from the current routes in the memory.
     """
     figures = memory.figures
-    useful = hints.useful
-    vehicles = len(team.size)
-    touched = np.ones(vehicles, dtype=np.int64)
-    every = np.ones(vehicles, dtype=np.int64)
-    key = np.empty(len(useful))
-    absent = np.empty(len(useful), dtype=np.int64)
-    if not recall(arrays, team, every, memory.stops, memory.size):
+    stops = len(team.where)
+    touched, every = notes.touched, notes.every
+    if not recall(network, team, every, memory.nodes, memory.size):
         return FULL
-    if len(useful) == 0:
+    if stops == 0:
         return 0
-    unit = hints.full_profit[useful].mean()
-    light = LIGHT * unit / max(arrays.budget, 1e-300)
+    unit = desk.least_gain / EQUAL
+    light = LIGHT * unit / max(network.horizon, 1e-300)
+    touched[:] = 1
     done = 0
     while True:
         left = figures[END] - figures[ROUNDS]
@@ -336,19 +361,19 @@ def anneal(
             figures[CYCLE] = figures[PART] + max(1.0, left)
         better = total(team) > figures[BEST] * (1.0 + EQUAL)
         if figures[PART] == 0.0 or better or draw(state) < POLISH:
-            if not descend(arrays, team, useful, hints.full_profit, state, halt):
+            if not descend(network, team, desk, state, halt):
                 return FULL
             touched[:] = 1
         profit = total(team)
-        score = profit - light * travel_time(arrays, team)
+        score = profit - light * travel_of(network, team)
         heat = unit * HOT * (COLD / HOT) ** (figures[PART] / figures[CYCLE])
         if profit > figures[BEST] * (1.0 + EQUAL):
             figures[BEST], figures[FOUND] = profit, figures[ROUNDS]
-            remember(team, every, memory.best_stops, memory.best_size)
+            remember(team, every, memory.best_nodes, memory.best_size)
         if figures[PART] == 0.0 or score > figures[SCORE] + heat * np.log(1.0 - draw(state)):
             figures[SCORE] = score
-            remember(team, touched, memory.stops, memory.size)
-        elif not recall(arrays, team, touched, memory.stops, memory.size):
+            remember(team, touched, memory.nodes, memory.size)
+        elif not recall(network, team, touched, memory.nodes, memory.size):
             return FULL
         if halt[0] or done >= rounds:
             return done
@@ -358,11 +383,11 @@ def anneal(
         if figures[PART] >= figures[CYCLE] and figures[FINAL] == 0.0:
             figures[PART] = 0.0
             figures[CYCLE] = float(int(LONGER * figures[CYCLE]))
-            if not recall(arrays, team, every, memory.best_stops, memory.best_size):
+            if not recall(network, team, every, memory.best_nodes, memory.best_size):
                 return FULL
             continue
-        seed = useful[int(draw(state) * len(useful))]
-        if not ruin(arrays, team, hints, seed, state, touched):
+        seed = int(draw(state) * stops)
+        if not ruin(network, team, hints, seed, state, touched):
             return FULL
-        if not recreate(arrays, team, hints, seed, state, touched, key, absent, halt):
+        if not recreate(network, team, hints, notes, seed, state, halt):
             return FULL

@@ -1,0 +1,1 @@
+"""Plans with a proof: label setting for one vehicle, column generation for teams."""

@@ -1,0 +1,370 @@
+"""Plans with a proof: label setting on time-profit functions, guided by upper bounds."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from decost.exact.bounds import Bounds, improve_penalties, make_grid, no_bounds
+from decost.exact.graph import Graph, make_graph
+from decost.exact.labels import (
+    BEST,
+    CAPACITY,
+    CLASSES,
+    DONE,
+    FULL,
+    GUESS,
+    LABELS,
+    MORE,
+    PROVE,
+    QUEUED,
+    extend_labels,
+    grow,
+    make_store,
+    plant_root,
+    route_of,
+    solve_small,
+    sort_queue,
+    values_after,
+)
+from decost.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.methods.clock import Clock
+from decost.methods.greedy import first_plan
+from decost.methods.options import ImprovingOptions, Method
+from decost.result import Result
+from decost.solution import Solution
+from decost.stays import best_solution, flatten_routes
+from decost.timeline.network import Network, useful_network
+
+SMALL = 30_000
+"""Extensions of labels that are tried without bounds first; most instances need fewer."""
+
+SMALL_NODES = 1_500
+"""Largest instance for which that is done in one go, without looking at the clock."""
+
+MANY_CLASSES = 64
+"""Lists by time of the labels of a node, unless the problem is small."""
+
+FIRST_SEARCH = 10.0
+"""Most seconds for the first search for a good route."""
+
+FIRST_PATIENCE = 0.25
+"""Seconds for the first bounds; the labels then get twice as much, and all grows by half."""
+
+LAST_STEP = 1e-3
+"""Step size of the penalties below which the bounds do not improve any more."""
+
+SORT_TIME = 3e-5
+"""Seconds to bound a label anew, at most; with less time than that for all, it is not done."""
+
+COPY_TIME = 3e-9
+"""Seconds to copy a byte of labels into a larger place, at most."""
+
+GRID_WORK = 40_000_000
+"""Most operations for one computation of the bounds; sets how fine their grid is."""
+
+GRID_TIME = 5e-9
+"""Seconds for one of these operations, at most; bounds that would take too long are not begun."""
+
+GRID_STEPS = (50, 2_500)
+"""Least and most steps of the grid."""
+
+
+class ExactOptions(ImprovingOptions):
+    """Options of `exact`."""
+
+    memory_limit: float = Field(default=4.0, gt=0, description="GiB that the labels may take")
+
+
+class Problem(NamedTuple):
+    """What a search for one route is given: a network, and the graph on it."""
+
+    network: Network
+    graph: Graph
+
+    @classmethod
+    def of(cls, instance: Instance, keep: Sequence[int] = ()) -> Problem:
+        """Make an instance ready; some stops are kept even if they are of no use."""
+        network = useful_network(instance, keep)
+        return cls(network, make_graph(network, instance.matrix is None))
+
+    def stops(self, route: IntArray) -> list[int]:
+        """Give the instance's numbers of the stops of a route."""
+        stops: list[int] = self.network.number[self.network.stop[route]].tolist()
+        return stops
+
+    @property
+    def full_profit(self) -> float:
+        """Most that all stops together can earn."""
+        return float(self.network.node["full_profit"].sum())
+
+    @property
+    def grain(self) -> float:
+        """A number of which all profits are multiples, 0 if there is none."""
+        reward = self.network.node["reward"]
+        whole = reward == np.rint(reward)
+        if len(self.network.pieces) or not whole.all() or reward.sum() >= 2**53:
+            return 0.0
+        return float(np.gcd.reduce(reward.astype(np.int64)))
+
+    def grid_steps(self) -> int:
+        """How fine the grid of the bounds can be."""
+        work = GRID_WORK / (1 + int(self.graph.first[-1]))
+        return int(min(max(work, GRID_STEPS[0]), GRID_STEPS[1]))
+
+    def bounds_seconds(self, steps: int | None = None) -> float:
+        """Give the most seconds that one computation of the bounds takes."""
+        return (1 + int(self.graph.first[-1])) * (steps or self.grid_steps()) * GRID_TIME
+
+
+@dataclass
+class Known:
+    """What a search for one route knows so far; it survives an interruption."""
+
+    route: list[int]
+    profit: float
+    bound: float
+    labels: int = 0
+    proven: bool = False
+
+
+def exact(instance: Instance, options: ExactOptions) -> Result:
+    """Find the best plan for one vehicle and prove it, or as much as the limits allow.
+
+    Partial routes are labels; one is dropped when another can do all it can, and when it
+    cannot beat the best plan even by the bound of a relaxation, in which a route may come back
+    to a stop for a penalty. The label that promises most is extended first, so that the promise
+    of the next one is a bound on every plan at any time.
+    """
+    return prove(instance, options, Clock(options.time_limit, options.progress))
+
+
+def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+    """Do what `exact` does until a clock says that time is over."""
+    known = Known([], 0.0, float(instance.full_profit.sum()))
+    if instance.nodes <= SMALL_NODES:
+        clock.work(lambda: _try_small(instance, known))
+        if known.proven and clock.interrupted:  # nothing that Ctrl-C could have cut short
+            raise KeyboardInterrupt
+    if not known.proven:
+        start = first_plan(instance, options.start)
+        if start.profit > known.profit:
+            known.route, known.profit = list(start.routes[0].stops), start.profit
+        clock.report(known.profit)
+        clock.work(lambda: _begin(instance, known, clock, options.memory_limit * 2**30))
+    solution = best_solution(instance, [known.route])
+    details = {"labels": known.labels}
+    if known.proven:
+        return Result(instance, solution, "optimal", solution.profit, details=details)
+    bound = max(solution.profit, known.bound)
+    return Result(instance, solution, "feasible", bound, details=details)
+
+
+def values_to_go(
+    instances: Sequence[Instance],
+    routes: Sequence[Sequence[int]],
+    *,
+    wanted: Sequence[BoolArray] | None = None,
+    threads: int | None = None,
+) -> list[FloatArray]:
+    """Give the exact worth of every next step, for a batch of partial routes.
+
+    Parameters
+    ----------
+    instances, routes
+        Problems with one vehicle and, for each, the stops visited so far. An instance may
+        come more than once.
+    wanted
+        By node, which next steps to find the worth of; all by default.
+    threads
+        How many to work on at a time, by default one a core.
+
+    Returns
+    -------
+    list of arrays
+        For each route, by node: the profit of the best whole plan that begins with the route
+        and goes on to that stop; entry 0 is for going home at once. Minus infinity where
+        there is no such plan, at stops that can never earn anything, and where not wanted.
+    """
+
+    def run(instance: Instance, route: Sequence[int], some: BoolArray) -> FloatArray:
+        flatten_routes(instance, [route])  # refuses stops that do not exist or come twice
+        problem = Problem.of(instance, keep=route)
+        number = np.append(0, problem.network.number)
+        nodes = np.searchsorted(number, np.array(route, dtype=np.int64))
+        found = np.empty(len(number))
+        store = make_store(problem.network, CAPACITY, CLASSES)
+        while not values_after(*problem, nodes, some[number], store, found):
+            store = grow(store)
+        values = np.full(instance.nodes, -np.inf)
+        values[number] = found
+        return values
+
+    if wanted is None:
+        wanted = [np.ones(instance.nodes, dtype=np.bool_) for instance in instances]
+    for name, given in (("routes", routes), ("wanted", wanted)):
+        if len(given) != len(instances):
+            raise ValueError(f"{name}: there are {len(given)} for {len(instances)} instances")
+    masks = [np.array(some, dtype=np.bool_, order="C") for some in wanted]
+    for number, (instance, mask) in enumerate(zip(instances, masks, strict=True)):
+        if mask.shape != (instance.nodes,):
+            shape = f"has shape {mask.shape}, must be ({instance.nodes},)"
+            raise ValueError(f"wanted[{number}]: {shape}")
+    if threads == 1:
+        return list(map(run, instances, routes, masks))
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        return list(pool.map(run, instances, routes, masks))
+
+
+def warm_up() -> None:
+    """Compile or load every kernel, by solving a small problem with and without bounds."""
+    instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
+    exact(instance, ExactOptions())
+    _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), Clock(60.0), 2**30)
+
+
+def _try_small(instance: Instance, known: Known) -> None:
+    """Extend some labels without bounds, which is enough for most instances."""
+    answer, known.profit, stops, known.labels = solve_small(
+        instance.arrays, instance.matrix is None, SMALL
+    )
+    known.route = stops.tolist()
+    known.proven = answer == DONE
+
+
+def _begin(instance: Instance, known: Known, clock: Clock, memory: float) -> None:
+    problem = Problem.of(instance)
+    known.bound = min(known.bound, problem.full_profit)
+    _search(problem, known, clock, memory)
+
+
+def _search(problem: Problem, known: Known, clock: Clock, memory: float) -> None:
+    """Look for a good route, unless somebody else does; then improve bounds and extend labels."""
+    seconds = min(FIRST_SEARCH, clock.left / 4)
+    if problem.bounds_seconds() > clock.left:
+        seconds = clock.left
+    if known.labels == 0:  # too large to be tried in one go before
+        labels = Labels(problem, known, memory, problem.grain)
+        labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), PROVE)
+    if known.proven:
+        return
+    if not clock.listens:
+        labels = Labels(problem, known, memory, problem.grain)
+        labels.extend(no_bounds(), clock, seconds, GUESS)
+    labels = Labels(problem, known, memory, problem.grain)
+    for _ in labels.prove(clock, np.zeros(len(problem.network.number)), PROVE):
+        pass
+
+
+class Labels:
+    """Labels from the empty route on, extended a slice at a time; `known` learns from them.
+
+    All profits are multiples of `grain`, if it is not 0.
+    """
+
+    def __init__(self, problem: Problem, known: Known, memory: float, grain: float = 0.0) -> None:
+        self._problem = problem
+        self._known = known
+        self._memory = memory
+        self._grain = grain
+        self.store = make_store(problem.network, CAPACITY, MANY_CLASSES)
+        plant_root(problem.network, self.store, known.profit)
+        self._bounds: Bounds | None = None
+        self.full = False
+        self.done = False
+
+    def prove(
+        self, clock: Clock, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
+    ) -> Iterator[None]:
+        """Improve bounds and extend labels in turn until all is known; stop where you like.
+
+        The penalties are where the bounds begin, and are improved in place. Nothing is done if
+        there is no time for bounds.
+        """
+        problem, known, grain = self._problem, self._known, self._grain
+        if problem.bounds_seconds() > clock.left:
+            return
+        grid = make_grid(*problem, problem.grid_steps())
+        state = np.array([1.0, np.inf, 0.0])
+        bounds = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
+        known.bound = min(known.bound, rounded(bounds.root[0], grain))
+        while not self.done and not self.full and clock.left > 0:
+            end = time.perf_counter() + min(patience, clock.left)
+            while time.perf_counter() < end and state[0] > LAST_STEP and known.bound > known.profit:
+                better = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
+                if better.root[0] < bounds.root[0]:
+                    bounds = better
+                known.bound = min(known.bound, rounded(bounds.root[0], grain))
+            self.extend(bounds, clock, 2 * patience, rule)
+            patience *= 1.5
+            yield
+
+    def extend(self, bounds: Bounds, clock: Clock, seconds: float, rule: int) -> None:
+        """Go on for so many seconds; by the rule `GUESS` it is quick but proves nothing.
+
+        Without bounds, nothing is proven until the queue is empty.
+        """
+        answer = MORE
+        bounded = len(bounds.best) > 0
+        known, problem = self._known, self._problem
+        known.labels -= int(self.store.counter[LABELS])
+        queued = int(self.store.counter[QUEUED])
+        if bounded and bounds is not self._bounds and queued * SORT_TIME < clock.left:
+            sort_queue(*problem, bounds, self.store)
+            self._bounds = bounds
+        try:
+            for work in clock.slices(seconds):
+                self._take_over(clock.better_plan(float(self.store.best[0])))
+                answer = extend_labels(*problem, bounds, self.store, self._grain, rule, work)
+                if answer == FULL:
+                    size = sum(array.nbytes for array in self.store)
+                    self.full = 3 * size > self._memory
+                    if self.full or size * COPY_TIME > clock.left:
+                        break
+                    self.store = grow(self.store)
+                elif answer == DONE:
+                    break
+        finally:
+            store = self.store
+            known.labels += int(store.counter[LABELS])
+            if store.counter[BEST] >= 0:
+                route = route_of(problem.network, store, store.counter[BEST])
+                known.route = problem.stops(route)
+                known.profit = float(store.best[0])
+            if bounded and rule != GUESS:
+                promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
+                known.bound = max(known.profit, min(known.bound, rounded(promised, self._grain)))
+            self.done = answer == DONE
+            known.proven = self.done and rule != GUESS
+            clock.report(known.profit, known.profit if known.proven else known.bound)
+
+    def _take_over(self, plan: Solution | None) -> None:
+        """Look only for routes that are better than a plan."""
+        if plan is not None:
+            self._known.route, self._known.profit = list(plan.routes[0].stops), plan.profit
+            self.store.best[0], self.store.counter[BEST] = plan.profit, -1
+
+
+def rounded(bound: float, grain: float) -> float:
+    """Round a bound down to a profit that is possible."""
+    if grain == 0 or not math.isfinite(bound):
+        return bound
+    return math.floor(bound / grain + 1e-6) * grain
+
+
+METHOD = Method(
+    name="exact",
+    description="Proven best plan for one vehicle: label setting with exact stays and bounds.",
+    function=exact,
+    options=ExactOptions,
+    teams=False,
+    warm_up=warm_up,
+)

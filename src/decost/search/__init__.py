@@ -1,0 +1,1 @@
+"""Plans without a proof: ruin and recreate with exact gains."""

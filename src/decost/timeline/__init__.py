@@ -1,0 +1,1 @@
+"""The one rule of time: leave, travel, wait, meet the deadline, serve."""

@@ -1,0 +1,131 @@
+"""Tests of networks: what is left out, how windows are tightened, types of vehicles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from decost import Instance, optimal_stays
+from decost.timeline.network import (
+    direct_starts,
+    earliest_starts,
+    latest_starts,
+    network_as_given,
+    of_type,
+    useful_network,
+    useful_stops,
+)
+from decost.timeline.steps import finish, follow
+from odd_instances import all_routes, odd_instance
+
+
+def test_by_hand() -> None:
+    """Three stops on a line: one is of use, one closes before anybody is there, one earns nothing.
+
+    The first is at 3, open from 2 to 9, a stay of 1 to 5; with a budget of 10 it can be started
+    at 3 and must be by 6, and of its 4 further units all fit.
+    """
+    instance = Instance(
+        budget=10,
+        xy=[[0, 0], [3, 0], [5, 0], [1, 0]],
+        open=[0, 2, 0, 0],
+        close=[0, 9, 4, 9],
+        min_stay=[0, 1, 0, 0],
+        reward=[0, 7, 8, 0],
+        pieces=[[], [[2, 3], [1, 1]], [[5, 1]], [[0, 4]]],
+    )
+    network = useful_network(instance)
+    assert network.number.tolist() == [1]
+    assert (network.start, network.end, network.alternatives) == (0, 2, 1)
+    assert network.stop.tolist() == [-1, 0, -1]
+    assert network.travel[network.place[0], network.place[1]] == 3
+    assert network.travel[network.place[1], network.place[2]] == 3
+    node = network.node[1]
+    assert [node["open"], node["latest"], node["reward"], node["full_profit"]] == [3, 6, 7, 14]
+    assert network.pieces[node["piece_first"] : node["piece_last"]].tolist() == [[2, 3], [1, 1]]
+    assert network.node["latest"][network.end] == network.horizon == 10
+    more = useful_network(instance, keep=[3])
+    assert more.number.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tight_windows_lose_nothing(seed: int) -> None:
+    """Every route of useful stops earns the same with tight windows; others earn no more."""
+    random = np.random.default_rng(300 + seed)
+    instance = odd_instance(random, int(random.integers(1, 5)))
+    network = useful_network(instance)
+    place = {int(stop): k + 1 for k, stop in enumerate(network.number)}
+    pool = np.empty((len(network.pieces) + 1, 2))
+    routes = all_routes(instance)
+    best = 0.0
+    for route, profit in zip(routes, optimal_stays(instance, routes).profit, strict=True):
+        if route and all(stop in place for stop in route):
+            nodes = np.array([place[stop] for stop in route])
+            front = follow(network, nodes, pool)
+            found = finish(network, front, network.end, pool, 0) if front.time < np.inf else -np.inf
+            assert found == pytest.approx(profit, rel=1e-9, abs=1e-9)
+            best = max(best, found)
+    assert best == pytest.approx(optimal_stays(instance, routes).profit.max(), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_direct_ways_are_the_shortest_in_the_plane(seed: int) -> None:
+    """Where the triangle inequality holds, direct times and shortest ways agree on useful stops."""
+    random = np.random.default_rng(seed)
+    opens = random.uniform(-1, 4, 30)
+    instance = Instance(
+        budget=5,
+        xy=random.random((30, 2)) * 3,
+        open=opens,
+        close=opens + random.random(30),
+        leave_by=opens + random.random(30) * 2,
+        min_stay=random.random(30) * 0.2,
+        reward=np.ones(30),
+    )
+    arrays = instance.arrays
+    early, late = direct_starts(arrays)
+    assert np.allclose(early, earliest_starts(arrays), rtol=1e-12, atol=1e-12)
+    stops = useful_stops(arrays, True).stop
+    assert np.allclose(late[stops], latest_starts(arrays)[stops], rtol=1e-12, atol=1e-12)
+    assert stops.tolist() == useful_stops(arrays, False).stop.tolist()
+
+
+def test_as_given_all_stops_are_nodes() -> None:
+    """Node k is stop k, windows are those of the instance, and the end is a node of its own."""
+    instance = Instance(
+        budget=10,
+        xy=[[0, 0], [30, 0], [0, 4], [9, 0]],
+        separate_end=True,
+        open=[0, 1, 2],
+        close=[0, 3, 8],
+        leave_by=[0, np.inf, 7],
+        min_stay=[0, 0, 2],
+    )
+    network = network_as_given(instance.arrays)
+    assert network.number.tolist() == [1, 2]
+    assert network.place.tolist() == [0, 1, 2, 3]
+    assert network.node["open"][1:3].tolist() == [1, 2]
+    assert network.node["latest"].tolist() == [10, 3, 5, 10]
+    assert network.travel[network.place[1], network.place[network.end]] == 21
+
+
+def test_a_type_has_its_own_travel_times_start_and_end() -> None:
+    """A network with a second, faster type of vehicle that starts at stop 2 and ends at stop 1."""
+    instance = Instance(budget=10, xy=[[0, 0], [3, 0], [0, 4]], reward=[0, 1, 2])
+    network = network_as_given(instance.arrays)
+    node = np.concatenate((network.node, network.node[[0, 3]]))
+    two = network._replace(
+        planes=np.concatenate((network.planes, network.planes / 2)),
+        starts=np.array([0, 4]),
+        ends=np.array([3, 5]),
+        place=np.append(network.place, [2, 1]),
+        stop=np.append(network.stop, [-1, -1]),
+        node=node.view(type(network.node)),
+    )
+    fast = of_type(two, 1)
+    pool = np.empty((1, 2))
+    front = follow(fast, np.array([1]), pool)
+    assert (front.time, front.value) == (2.5, 1)
+    assert finish(fast, front, fast.end, pool, 0) == 1
+    slow = of_type(two, 0)
+    assert follow(slow, np.array([1]), pool).time == 3
