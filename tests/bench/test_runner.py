@@ -288,9 +288,10 @@ def test_changes_that_cannot_be(tmp_path: Path, changes: dict[str, str], complai
 
 
 def test_changes_are_read_as_on_the_command_line() -> None:
-    """Several values have commas between them, or are JSON."""
-    config = Toy(ToyConfig()).bench.config("quick", settings="50:500, 20", slow="a", tasks="7")
-    assert [one.name for one in config.settings] == ["n=50, TW=500", "n=20, TW=100"]
+    """Several values have commas between them."""
+    settings = "50:500, 20, 9:50:3:mixed, 500:100:1:paper:10"
+    config = Toy(ToyConfig()).bench.config("quick", settings=settings, slow="a", tasks="7")
+    names = ["n=50, TW=500", "n=20, TW=100", "mixed n=9, TW=50, 3 vehicles", "n=500, TW=100"]
+    assert [one.name for one in config.settings] == names
+    assert [one.size(20) for one in config.settings] == [20, 20, 20, 10]
     assert (config.slow, config.tasks) == (("a",), 7)
-    config = Toy(ToyConfig()).bench.config("quick", settings='[[9, 50, 3, "mixed"]]')
-    assert [one.name for one in config.settings] == ["mixed n=9, TW=50, 3 vehicles"]
