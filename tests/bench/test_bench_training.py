@@ -84,7 +84,7 @@ def test_each_variant_is_trained_with_its_switches(monkeypatch: pytest.MonkeyPat
     So say the settings of its training; its folder names those that are switched off.
     """
     settings = (Setting(50, 100), Setting(50, 500))
-    asked = TrainingConfig(settings=settings, seeds=3, **TRAINING)
+    asked = TrainingConfig(settings=settings, seeds=3, training={"samples": 7}, **TRAINING)
     found = trainings(ablation.BENCH, asked, monkeypatch)
     assert list(ablation.VARIANTS) == list(SWITCHES)
     assert list(found) == [
@@ -97,6 +97,7 @@ def test_each_variant_is_trained_with_its_switches(monkeypatch: pytest.MonkeyPat
         switches = config.spatial_encoding, config.stay_optimisation, config.ptar
         assert switches == SWITCHES[label]
         assert (config.nodes, config.seed, config.threads) == ("50", seed, 1)
+        assert (config.epochs, config.episodes, config.samples) == (1, 1, 7)
         assert setting == f"n=50, TW={config.window}"
         off = [f"{name}=False" in folder.name for name in ("encoding", "optimisation", "ptar")]
         assert off == [not switch for switch in SWITCHES[label]]

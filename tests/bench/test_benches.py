@@ -116,7 +116,7 @@ def test_gaps_shares_its_rows_with_main() -> None:
             {task.keys for task in one.tasks(one.config(scale), Folders(Path()))}
             for one in (gaps.BENCH, main.BENCH)
         )
-        assert ours < theirs
+        assert set() < ours < theirs
 
 
 TINY_MAIN = Config(
@@ -303,14 +303,14 @@ def test_team_optima_are_proven(tmp_path: Path) -> None:
     config = Config(
         methods=contenders("greedy, columns"),
         prover=Contender.of("columns"),
-        settings=(Setting(50, 100, 3),),
+        settings=(Setting(40, 100, 3),),
         count=2,
     )
     greedy, columns = run(team.BENCH, config, Folders(tmp_path))
     names = ("gap (%)", "proven by it", "optima proven")
     assert [columns[name] for name in names] == ["0.00", "2", "2"]
     assert float(greedy["score"]) < float(columns["score"])
-    alone = [decost.solve(one, "exact").profit for one in Setting(50, 100).instances(2)]
+    alone = [decost.solve(one, "exact").profit for one in Setting(40, 100).instances(2)]
     assert float(columns["score"]) > np.mean(alone)
 
 
@@ -611,12 +611,12 @@ def test_rivals_are_compared_with_plans_of_other_limits(tmp_path: Path) -> None:
     long, _ = compared(rows, "ils, search", 10)
     assert long == [["A", "2", "0", "", "0.000%"], ["mean of all", "2", "0", "", "0.000%"]]
     config = rivals.RivalsConfig(
-        methods=contenders("search iterations=50"), families=("n=50 TW=100",), count=1
+        methods=contenders("search iterations=50"), families=("mixed n=20",), count=1
     )
     tables(rivals.BENCH, config, Folders(tmp_path))
     other = config.model_copy(update={"methods": contenders("greedy"), "time_limit": 2.0})
     (line, *_), _ = tables(rivals.BENCH, other, Folders(tmp_path))
-    assert (line["family"], line["instances"]) == ("n=50 TW=100", "1")
+    assert (line["family"], line["instances"]) == ("mixed n=20", "1")
     assert float(line["greedy"].removesuffix("%")) > 1
 
 
@@ -647,6 +647,8 @@ def test_rivals_of_fewer_instances_are_the_first_of_more() -> None:
     )
     for (family, names, source, _), (same, others, second, _) in zip(fewer, more, strict=True):
         assert (family, list(names)) == (same, list(others)[:2])
+        if "TW=100" in family:  # to draw all published instances takes long
+            continue
         for one, other in zip(source()[:2], second()[:2], strict=True):
             assert np.array_equal(one.travel, other.travel)
             assert np.array_equal(one.close, other.close)

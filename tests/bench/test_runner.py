@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -161,17 +160,19 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_no_row_of_its_task(tmp_path: Path) -> None:
-    """Ctrl-C ends a run at once, and the task that was under way is done by the next."""
+    """Ctrl-C ends a run while a task is under way, and that one is done by the next run."""
+    over = threading.Event()
 
     def interrupt(task: int) -> None:
         if task == 2:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(2)
+            assert over.wait(60), "the run waited for its task"
 
-    begin = time.monotonic()
+    toy = Toy(ToyConfig(), interrupt)
     with pytest.raises(KeyboardInterrupt):
-        run(Toy(ToyConfig(), interrupt), tmp_path)
-    assert time.monotonic() - begin < 1
+        run(toy, tmp_path)
+    assert toy.done == [0, 1]
+    over.set()
     again = Toy(ToyConfig())
     run(again, tmp_path)
     assert again.done == [2, 3, 4]
@@ -288,9 +289,10 @@ def test_changes_that_cannot_be(tmp_path: Path, changes: dict[str, str], complai
 
 
 def test_changes_are_read_as_on_the_command_line() -> None:
-    """Several values have commas between them, or are JSON."""
-    config = Toy(ToyConfig()).bench.config("quick", settings="50:500, 20", slow="a", tasks="7")
-    assert [one.name for one in config.settings] == ["n=50, TW=500", "n=20, TW=100"]
+    """Several values have commas between them."""
+    settings = "50:500, 20, 9:50:3:mixed, 500:100:1:paper:10"
+    config = Toy(ToyConfig()).bench.config("quick", settings=settings, slow="a", tasks="7")
+    names = ["n=50, TW=500", "n=20, TW=100", "mixed n=9, TW=50, 3 vehicles", "n=500, TW=100"]
+    assert [one.name for one in config.settings] == names
+    assert [one.size(20) for one in config.settings] == [20, 20, 20, 10]
     assert (config.slow, config.tasks) == (("a",), 7)
-    config = Toy(ToyConfig()).bench.config("quick", settings='[[9, 50, 3, "mixed"]]')
-    assert [one.name for one in config.settings] == ["mixed n=9, TW=50, 3 vehicles"]

@@ -18,25 +18,7 @@ from decost.bench import BenchError
 from decost.bench.instances import file_names, list_files, read_files
 from decost.bench.measure import solving_tasks
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
-from decost.bench.tables import Table, grouped
-
-PUBLISHED = {
-    "c101": "0.07",
-    "c104": "4446",
-    "pr01": "1.1",
-    "pr04": "491",
-    "pr05": "4468",
-    "pr06": "unsolved",
-    "pr09": "2819",
-    "pr10": "unsolved",
-    "r101": "0.04",
-    "r103": "7138",
-    "r104": "unsolved",
-    "r108": "unsolved",
-    "r112": "2296",
-    "rc108": "51",
-}
-"""What the exact method of Righini and Salani (2009) took for one vehicle, of two hours at most."""
+from decost.bench.tables import Table, grouped, read_toml
 
 
 class OptwConfig(Config):
@@ -140,7 +122,7 @@ def _require_agreement(row: Row, file: str, known: Known | None) -> None:
 
 def _line(one: Mapping[str, Any]) -> dict[str, str]:
     known, bound = one["known"], one["bound"]
-    published = PUBLISHED.get(one["file"], "") if known and one["vehicles"] == 1 else ""
+    times = read_toml("paper.toml")["optw"]["seconds"] if known and one["vehicles"] == 1 else {}
     return {
         "method": str(one["contender"]),
         "file": one["file"],
@@ -152,7 +134,7 @@ def _line(one: Mapping[str, Any]) -> dict[str, str]:
         "seconds": f"{one['seconds']:.2f}",
         "known": f"{known.profit:g}" if known else "",
         "known as": known.status if known else "",
-        "published seconds": published,
+        "published seconds": times.get(one["file"], ""),
     }
 
 

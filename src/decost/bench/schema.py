@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -265,13 +264,7 @@ def _read_config(kind: type[ConfigT], values: Mapping[str, Any]) -> ConfigT:
         raise BenchError(f"--{flag} {first['input']}: {first['msg']}") from None
 
 
-def _split(name: str, text: str) -> list[Any]:
-    if text.lstrip().startswith("["):
-        try:
-            values: list[Any] = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise BenchError(f"--{name} {text}: {error}") from None
-        return values
+def _split(name: str, text: str) -> list[str]:
     words = [word for part in text.split(",") if (word := " ".join(part.split()))]
     if not words:
         raise BenchError(f"--{name} {text!r}: names none")
