@@ -30,7 +30,7 @@ DEFAULT_METHOD = "auto"
 # Modules are imported when their method is asked for: a method may need a slow import.
 _MODULES = {
     "auto": ("decost.methods.auto", "METHOD"),
-    "columns": ("decost.methods.columns", "METHOD"),
+    "columns": ("decost.exact.columns", "METHOD"),
     "decost": ("decost.methods.policy", "DECOST"),
     "exact": ("decost.exact.exact", "METHOD"),
     "gfacs": ("decost.methods.ants", "METHOD"),

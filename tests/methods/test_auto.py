@@ -11,10 +11,9 @@ import pytest
 
 import decost
 from decost import Instance, Solution, check, generate
-from decost.exact import exact
+from decost.exact import columns, exact
 from decost.exact.exact import ExactOptions
 from decost.methods import auto as module
-from decost.methods import columns
 from decost.methods.clock import Clock
 from decost.result import Result
 from decost.search import search

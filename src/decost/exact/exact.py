@@ -102,9 +102,14 @@ class Problem(NamedTuple):
         return stops
 
     @property
+    def full_profits(self) -> FloatArray:
+        """Most that each stop can earn."""
+        return np.maximum.reduceat(self.network.node["full_profit"], self.network.first)[:-1]
+
+    @property
     def full_profit(self) -> float:
         """Most that all stops together can earn."""
-        return float(self.network.node["full_profit"].sum())
+        return float(self.full_profits.sum())
 
     @property
     def grain(self) -> float:

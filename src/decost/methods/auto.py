@@ -106,7 +106,7 @@ def _prover(
     """Name the method that proves the best plan for an instance, and give it."""
     if instance.vehicles == 1:
         return "exact", exact.prove
-    from decost.methods import columns  # needs some time to be imported
+    from decost.exact import columns  # needs some time to be imported
 
     return "columns", columns.prove
 

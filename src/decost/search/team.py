@@ -84,7 +84,7 @@ def make_team(network: Network, vehicles: int, stops: int, depth: int) -> Team:
 @lean
 def offset(team: Team, r: int, k: int) -> int:
     """Where the pieces of a position begin."""
-    return (r * team.nodes.shape[1] + k) * team.stride
+    return int((r * team.nodes.shape[1] + k) * team.stride)
 
 
 @lean

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import decost
 from decost import Instance, Progress, check, generate, solve
-from decost.methods import columns as module
+from decost.exact import columns as module
+from decost.exact import master
+from decost.exact.tree import Branch, Incumbent
 from decost.methods.clock import Clock
-from odd_instances import brute_force_team, odd_instance
+from odd_instances import all_routes, brute_force_team, odd_instance
 from strategies import instances
 
 
@@ -24,10 +26,10 @@ from strategies import instances
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force all ways to a proof: small instances need neither bounds nor branches."""
     if request.param != "labels alone":
-        monkeypatch.setattr(module, "_Search", functools.partial(module._Search, small=False))
+        monkeypatch.setattr(module, "_solve", functools.partial(module._solve, small=False))
     if request.param == "by branching":
         monkeypatch.setattr(module, "DETOURS", -1)
-        monkeypatch.setattr(module._Search.func, "_combine", lambda *given: None)  # type: ignore[attr-defined]
+        monkeypatch.setattr(module, "_combine", lambda *given: None)
     return str(request.param)
 
 
@@ -82,28 +84,6 @@ def test_all_ways_agree(way: str, seed: int) -> None:
     result = solve(instance, "columns", time_limit=60)
     assert result.status == "optimal"
     assert result.profit == pytest.approx(profit, rel=1e-6)
-
-
-@pytest.mark.parametrize("seed", [395, 409, 509, 805, 1261])
-def test_lists_where_stops_are_forced(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The routes that are listed for a branch hold the best plan that visits all that it must.
-
-    Brute force finds that plan if these stops earn far more than all others.
-    """
-    random = np.random.default_rng(seed)
-    instance = odd_instance(random, int(random.integers(4, 6))).replace(vehicles=2)
-    must = random.permutation(np.arange(1, instance.nodes))[: int(random.integers(1, 3))]
-    much = np.where(np.isin(np.arange(instance.nodes), must), 1e4, 0.0)
-    best = brute_force_team(instance.replace(reward=instance.reward + much)) - much.sum()
-    assert best >= 0
-    monkeypatch.setattr(module._Search, "_round", lambda *given: None)  # plans by lists alone
-    plan = module._Plan([], 0.0, float(instance.full_profit.sum()))
-    search = module._Search(instance, plan, Clock(None), 2**30)
-    branch = module._Branch(plan.bound, np.isin(search._core.stop, must), search._reach, 2)
-    _, proof = search._converge(branch)
-    assert proof is not None
-    assert search._solve_by_lists(branch, proof, 60.0)
-    assert plan.profit == pytest.approx(best, rel=1e-6, abs=1e-9)
 
 
 @settings(max_examples=40)
@@ -181,7 +161,7 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
     """Interrupted after any number of steps, the bound is not below the optimum."""
     instance = odd_team(seed, 5)
     best = brute_force_team(instance)
-    function, left = module._Mixer.solve, [seed % 10]
+    function, left = module.Master.solve, [seed % 10]
 
     def interrupted(*given: Any) -> Any:
         left[0] -= 1
@@ -190,7 +170,7 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
         return function(*given)
 
     decost.prepare("columns")
-    monkeypatch.setattr(module._Mixer, "solve", interrupted)
+    monkeypatch.setattr(module.Master, "solve", interrupted)
     result = solve(instance, "columns")
     assert result.bound is not None
     assert result.profit <= best * (1 + 1e-9) + 1e-9
@@ -200,24 +180,27 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("moment", [1, 4])
-@pytest.mark.parametrize("name", ["team_core", "priced", "improve_penalties", "run_interruptibly"])
+@pytest.mark.parametrize(
+    "name", ["team_problem", "priced", "improve_penalties", "run_interruptibly"]
+)
 def test_ctrl_c_returns_the_best_plan(
     monkeypatch: pytest.MonkeyPatch, name: str, moment: int
 ) -> None:
     """An interruption at any moment of the search is an end like any other."""
     calls = []
-    function = getattr(module, name)
+    owner = master if name == "run_interruptibly" else module
+    function = getattr(owner, name)
 
     def interrupted(*given: object) -> object:
         calls.append(1)
         if name == "run_interruptibly":
             return True
-        if len(calls) == moment or name == "team_core":
+        if len(calls) == moment or name == "team_problem":
             raise KeyboardInterrupt
         return function(*given)
 
     decost.prepare("columns")
-    monkeypatch.setattr(module, name, interrupted)
+    monkeypatch.setattr(owner, name, interrupted)
     monkeypatch.setattr(module, "TRIES", module.TRIES[:1])
     result = solve(hard_instance(), "columns", time_limit=60)
     assert result.runtime < 30
@@ -276,3 +259,36 @@ def test_a_thousand_stops() -> None:
     assert check(instance, result.solution) == []
     assert result.bound is not None
     assert result.bound >= result.profit > 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
+    """No route with such a stop is left out for one without it, however much that earns."""
+    random = np.random.default_rng(seed)
+    instance = odd_instance(random, int(random.integers(2, 5)))
+    incumbent = Incumbent([], 0.0, np.inf)
+    generation = module.Generation(instance, incumbent, Clock(60.0), 2.0**30)
+    number = generation.network.number
+    if len(number) == 0:
+        return
+    forced = random.random(len(number)) < 0.5
+    branch = Branch(np.inf, forced, generation.reach, 1)
+    price = generation.problem.full_profits * random.uniform(0, 1, len(number))
+    proof = module.Proof(np.inf, price, 0.0)
+    listed = module.list_routes(generation, branch, proof, 1e6, 60.0)
+    assert listed is not None
+    profits = generation.profits(listed)
+    known = [
+        (set(generation.problem.stops(route)), p) for route, p in zip(listed, profits, strict=True)
+    ]
+    must = set(number[forced].tolist())
+    routes = [
+        route for route in all_routes(instance) if route and set(route) <= set(number.tolist())
+    ]
+    for route, profit in zip(routes, decost.optimal_stays(instance, routes).profit, strict=True):
+        wanted = must & set(route)
+        if profit > -np.inf:
+            assert any(
+                wanted <= stops <= set(route) and p >= profit - 1e-9 * max(1.0, profit)
+                for stops, p in known
+            )

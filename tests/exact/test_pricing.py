@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from decost import Instance, generate, optimal_stays
-from decost.instance import BoolArray, FloatArray
-from decost.kernels.bounds import make_bounds, make_grid, no_bounds
-from decost.kernels.labels import (
+from decost.exact.bounds import make_bounds, make_grid, no_bounds
+from decost.exact.exact import Problem
+from decost.exact.labels import (
     DONE,
     EVERY,
     LABELS,
@@ -18,51 +18,51 @@ from decost.kernels.labels import (
     Store,
     extend_labels,
     make_store,
-    plant,
+    plant_root,
     route_of,
 )
-from decost.kernels.pricing import (
+from decost.exact.pricing import (
     disjoint_families,
     priced,
     promising_arcs,
-    team_core,
+    team_problem,
     with_arcs,
 )
-from decost.kernels.reduction import Core
+from decost.instance import BoolArray, FloatArray
 from odd_instances import all_routes, odd_instance
 
 
-def search(core: Core, best: float, rule: int) -> Store:
+def search(problem: Problem, best: float, rule: int) -> Store:
     """Extend all labels."""
-    store = make_store(core, 3000, 4)
-    store.visited[0] = 0
-    plant(store, len(core.stop), 0.0, 0.0, 0, best)
-    assert extend_labels(core, no_bounds(), store, 0.0, rule, 10**7) == DONE
+    store = make_store(problem.network, 3000, 4)
+    plant_root(problem.network, store, best)
+    assert extend_labels(*problem, no_bounds(), store, 0.0, rule, 10**7) == DONE
     return store
 
 
-def draw(seed: int) -> tuple[Instance, Core, BoolArray, FloatArray]:
-    """Draw an instance, the arcs of its core, and prices of both signs; some are too high."""
+def draw(seed: int) -> tuple[Instance, Problem, BoolArray, FloatArray]:
+    """Draw an instance, the arcs that time allows, and prices of both signs; some are too high."""
     random = np.random.default_rng(seed)
     instance = odd_instance(random, int(random.integers(1, 5)))
-    core, arcs = team_core(instance.arrays, instance.matrix is None)
-    price = core.full_profit * random.uniform(-0.5, 1.5, len(core.stop))
-    price += random.uniform(-1, 1, len(core.stop)) * random.choice([0, 1])
-    return instance, core, arcs, price
+    problem, arcs = team_problem(instance)
+    count = len(problem.network.number)
+    price = problem.full_profits * random.uniform(-0.5, 1.5, count)
+    price += random.uniform(-1, 1, count) * random.choice([0, 1])
+    return instance, problem, arcs, price
 
 
 def values(
-    instance: Instance, core: Core, arcs: BoolArray, price: FloatArray
+    instance: Instance, problem: Problem, arcs: BoolArray, price: FloatArray
 ) -> dict[tuple[int, ...], tuple[float, float]]:
     """Profit of every route over allowed arcs, before and after prices."""
     routes = all_routes(instance)
-    place = {int(stop): k for k, stop in enumerate(core.stop)}
+    place = {int(stop): k for k, stop in enumerate(problem.network.number)}
     result = {}
     for route, profit in zip(routes, optimal_stays(instance, routes).profit, strict=True):
         way = [place.get(stop, -1) for stop in route]
         if min(way, default=0) < 0 or profit == -np.inf:
             continue
-        if all(arcs[a, b] for a, b in itertools.pairwise([len(core.stop), *way])):
+        if all(arcs[a, b] for a, b in itertools.pairwise([0, *(k + 1 for k in way)])):
             result[route] = (float(profit), float(profit - price[way].sum()))
     return result
 
@@ -71,33 +71,35 @@ def values(
 @pytest.mark.parametrize("seed", range(60))
 def test_best_route_at_a_price(seed: int, cut: float) -> None:
     """Label setting finds the best of all routes, with negative rewards and forbidden arcs too."""
-    instance, core, arcs, price = draw(seed)
+    instance, problem, arcs, price = draw(seed)
     forbidden = arcs & (np.random.default_rng(seed).random(arcs.shape) < cut)
     arcs = arcs & ~forbidden
-    best = max(value for _, value in values(instance, core, arcs, price).values())
-    charged = priced(core, price, arcs, forbidden)
-    for some in (arcs, arcs & (charged.worth > 0)):
+    best = max(value for _, value in values(instance, problem, arcs, price).values())
+    charged = priced(problem, price, arcs, forbidden)
+    useful = np.append(charged.graph.worth > 0, False)[charged.network.stop]
+    for some in (arcs, arcs & useful):
         store = search(with_arcs(charged, some), 0.0, PROVE)
         assert store.best[0] == pytest.approx(max(0.0, best), rel=1e-9, abs=1e-9)
-    grid = make_grid(charged, 20)
-    if len(core.stop):
-        assert make_bounds(charged, grid, np.zeros(len(price))).root[0] >= best - 1e-9 * abs(best)
+    grid = make_grid(*charged, 20)
+    if len(price):
+        assert make_bounds(*charged, grid, np.zeros(len(price))).root[0] >= best - 1e-9 * abs(best)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_every_useful_route_is_listed(seed: int) -> None:
     """For every route there is one in the list that visits no other stops and earns no less."""
-    instance, core, arcs, price = draw(1000 + seed)
+    instance, problem, arcs, price = draw(1000 + seed)
     price = np.maximum(0.0, price)
-    charged = priced(core, price, arcs, arcs & False)
+    charged = priced(problem, price, arcs, arcs & False)
     store = search(charged, -np.inf, EVERY)
-    routes = values(instance, core, arcs, price)
+    routes = values(instance, problem, arcs, price)
     listed = []
     for label in range(1, int(store.counter[LABELS])):
-        if store.dead[label] == 0 and store.whole[label] > -np.inf:
-            route = tuple(route_of(core, store, label).tolist())
+        whole = store.label["whole"][label]
+        if store.label["dead"][label] == 0 and whole > -np.inf:
+            route = tuple(problem.stops(route_of(problem.network, store, label)))
             profit, value = routes[route]
-            assert store.whole[label] == pytest.approx(value, rel=1e-9, abs=1e-9)
+            assert whole == pytest.approx(value, rel=1e-9, abs=1e-9)
             listed.append((set(route), profit))
     for route, (profit, _) in routes.items():
         if route:
@@ -113,30 +115,31 @@ def test_arcs_between_others_are_kept() -> None:
         close=[0, 1, 3, 9],
         reward=[0, 1, 1, 1],
     )
-    core, arcs = team_core(instance.arrays, True)
-    assert arcs.tolist() == [
+    problem, arcs = team_problem(instance)
+    assert arcs[:4, 1:4].tolist() == [
+        [True, True, True],
         [False, True, True],
         [False, False, True],
         [False, False, False],
-        [True, True, True],
     ]
-    assert core.next_stop.tolist() == [1, 2, 2, 0, 1, 2]
-    assert core.next_start.tolist() == [0, 2, 3, 3, 6]
+    assert arcs.sum() == 6
+    assert problem.graph.head.tolist() == [1, 2, 3, 2, 3, 3]
+    assert problem.graph.first.tolist() == [0, 3, 5, 6, 6, 6]
 
 
 def test_promising_arcs() -> None:
     """So many arcs at each place, to the stops that earn most for their time; at most all."""
     instance = generate("paper", nodes=30, window=400, seed=2)[0]
-    core, arcs = team_core(instance.arrays, True)
-    few = promising_arcs(core, arcs, 3)
+    problem, arcs = team_problem(instance)
+    few = promising_arcs(problem, arcs, 3)
     assert (few <= arcs).all()
     assert (few.sum(axis=1) == np.minimum(3, arcs.sum(axis=1))).all()
-    assert promising_arcs(core, arcs, 99) is arcs
+    assert promising_arcs(problem, arcs, 99) is arcs
     line = Instance(budget=99, xy=[[0, 0], [1, 0], [2, 0], [3, 0]], reward=[0, 4, 6, 3])
-    core, arcs = team_core(line.arrays, True)
-    assert promising_arcs(core, arcs, 1)[-1].tolist() == [True, False, False]
-    dear = priced(core, np.array([3.5, 0.0, 0.0]), arcs, arcs & False)
-    assert promising_arcs(dear, arcs, 1)[-1].tolist() == [False, True, False]
+    problem, arcs = team_problem(line)
+    assert promising_arcs(problem, arcs, 1)[0, 1:4].tolist() == [True, False, False]
+    dear = priced(problem, np.array([3.5, 0.0, 0.0]), arcs, arcs & False)
+    assert promising_arcs(dear, arcs, 1)[0, 1:4].tolist() == [False, True, False]
 
 
 def test_disjoint_families() -> None:

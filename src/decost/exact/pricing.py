@@ -1,0 +1,135 @@
+"""Routes for a team: stops at a price, arcs that are allowed, and a choice among many labels.
+
+A route of a team earns what its stops earn less their prices. Prices, which are the duals of the
+master problem, only change the rewards, and some become negative. What label setting takes for
+granted still holds:
+
+* A label can leave out what another would still visit: without stop k a route is not later, and
+  loses at most `worth[k]`, which is what k earns in full less its price, and 0 if that is negative.
+* A stop of no worth is not visited by some best route: to leave it out costs nothing.
+* Bounds add up rewards of either sign.
+
+What no longer holds is that a stop which always fits between two others should be visited there,
+since another vehicle may visit it: all arcs that time allows are kept. And if a branch forbids an
+arc, then stops between its ends cannot be left out any more, and their worth is infinite.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from decost.compiled import jit
+from decost.exact.exact import Problem
+from decost.exact.graph import Graph
+from decost.exact.labels import LABELS, Store, route_of
+from decost.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.timeline.network import Network
+
+FAMILIES, ROUTES = 40, 300
+"""Most sets of routes without a common stop, and most routes, that one pricing adds."""
+
+RANKED = 5_000
+"""How many of the best routes these are chosen from."""
+
+
+def team_problem(instance: Instance) -> tuple[Problem, BoolArray]:
+    """Make an instance ready for a team; also give the arcs between nodes that time allows."""
+    problem = Problem.of(instance)
+    network = problem.network
+    node = network.node
+    leave = node["open"] + node["min_stay"]
+    arcs = leave[:, None] + travel_between(network) <= node["latest"] + network.slack
+    arcs &= network.stop[:, None] != network.stop
+    arcs[network.end] = arcs[:, network.start] = arcs[:, network.end] = False
+    return with_arcs(problem, arcs), arcs
+
+
+def travel_between(network: Network) -> FloatArray:
+    """Give the travel times between all nodes."""
+    return network.travel[np.ix_(network.place, network.place)]
+
+
+def with_arcs(problem: Problem, arcs: BoolArray) -> Problem:
+    """Replace the arcs of the graph."""
+    first = np.zeros(len(arcs) + 1, dtype=np.int64)
+    np.cumsum(arcs.sum(axis=1), out=first[1:])
+    graph: Graph = problem.graph._replace(first=first, head=np.nonzero(arcs)[1])
+    return problem._replace(graph=graph)
+
+
+def priced(problem: Problem, price: FloatArray, arcs: BoolArray, forbidden: BoolArray) -> Problem:
+    """Charge a price for every stop, on arcs of which some are forbidden that time allows."""
+    network, graph = problem
+    visits = network.stop >= 0
+    node = network.node.copy()
+    node["reward"][visits] -= price[network.stop[visits]]
+    worth = np.maximum(0.0, problem.full_profits - price)
+    worth[np.isinf(graph.worth)] = np.inf
+    if forbidden.any():
+        # Node k lies between i and j if arcs (i, k) and (k, j) are there.
+        beyond = forbidden.astype(np.float64) @ arcs.T.astype(np.float64)
+        between = (arcs & (beyond > 0.0)).any(axis=0)
+        worth[network.stop[between & visits]] = np.inf
+    graph = graph._replace(worth=worth, price=price)
+    return with_arcs(Problem(network._replace(node=node), graph), arcs)
+
+
+def promising_arcs(problem: Problem, arcs: BoolArray, most: int) -> BoolArray:
+    """Keep at each node the arcs to those that can earn most for the time they take."""
+    network, graph = problem
+    if most >= network.alternatives:
+        return arcs
+    node = network.node
+    leave = node["latest"] + node["min_stay"]
+    leave[network.start] = node["open"][network.start]
+    time = np.maximum(travel_between(network), node["open"] - leave[:, None]) + node["min_stay"]
+    profit = np.maximum(0.0, node["full_profit"] - np.append(graph.price, 0.0)[network.stop])
+    rank = np.where(arcs, profit / np.maximum(time, network.slack), -1.0)
+    least = -np.partition(-rank, most - 1, axis=1)[:, most - 1 : most]
+    return arcs & (rank >= least)
+
+
+def choose_routes(network: Network, store: Store, floor: float) -> list[IntArray]:
+    """Choose routes among labels that earn more than a floor, good ones and of all stops."""
+    whole = store.label["whole"][: store.counter[LABELS]]
+    ranked = np.flatnonzero(whole > floor)
+    ranked = ranked[np.argsort(-whole[ranked], kind="stable")][:RANKED]
+    chosen = disjoint_families(store.visited, ranked, FAMILIES, ROUTES)
+    return [route_of(network, store, int(label)) for label in chosen]
+
+
+@jit
+def disjoint_families(visited: IntArray, ranked: IntArray, families: int, most: int) -> IntArray:
+    """Choose among ranked labels: in each family the best ones without a stop in common.
+
+    No two of the choice have visited the same stops.
+    """
+    words = visited.shape[1]
+    chosen = np.empty(most, dtype=np.int64)
+    number = 0
+    taken = np.zeros(len(ranked), dtype=np.bool_)
+    for _ in range(families):
+        used = np.zeros(words, dtype=np.int64)
+        for r in range(len(ranked)):
+            if number == most:
+                return chosen
+            label = ranked[r]
+            free = not taken[r]
+            for w in range(words):
+                free = free and visited[label, w] & used[w] == 0
+            if not free:
+                continue
+            taken[r] = True
+            again = False
+            for c in range(number):
+                same = True
+                for w in range(words):
+                    same = same and visited[label, w] == visited[chosen[c], w]
+                again = again or same
+            if again:
+                continue
+            for w in range(words):
+                used[w] |= visited[label, w]
+            chosen[number] = label
+            number += 1
+    return chosen[:number]
