@@ -66,7 +66,7 @@ def drop_stale_code(folders: Iterable[Path]) -> None:
                     compiled.unlink()
 
 
-ROOMS = ("timeline", "exact", "search", "baselines", "kernels")
+ROOMS = ("timeline", "exact", "search", "baselines", "learn", "kernels")
 """Folders of the package that hold kernels."""
 
 drop_stale_code(Path(__file__).parent / room for room in ROOMS)

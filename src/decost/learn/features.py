@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from decost.instance import TOLERANCE, FloatArray, Instance
-from decost.kernels.reduction import useful_stops
-from decost.kernels.views import Tables
 from decost.learn.batched_stays import Batch, pad_instances
+from decost.timeline.network import useful_stops
 
 SYMMETRIES = 8
 """Ways to turn and mirror the square."""
@@ -24,6 +24,23 @@ NODE_FEATURES = 8
 
 PAPER_FEATURES = 5
 """The first of these, which are the paper's (appendix D)."""
+
+
+class Tables(NamedTuple):
+    """A batch of problems as arrays, for kernels; see `Problems`."""
+
+    travel: FloatArray
+    latest: FloatArray
+    leave_by: FloatArray
+    reward: FloatArray
+    min_stay: FloatArray
+    max_stay: FloatArray
+    rate: FloatArray
+    length: FloatArray
+    xy: FloatArray
+    budget: FloatArray
+    time_unit: FloatArray
+    profit_unit: FloatArray
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
-from decost.kernels.views import PAIR_FEATURES, TOKEN_FEATURES
 from decost.learn.config import NetworkConfig
 from decost.learn.features import NODE_FEATURES, PAPER_FEATURES, Problems
 from decost.learn.rollout import FORBIDDEN, State
-from decost.learn.view import View, observe
+from decost.learn.view import PAIR_FEATURES, TOKEN_FEATURES, View, observe
 
 SCALE_PLACE, SCALE_TIME = 3.0, 10.0
 """What makes coordinates, and parts of the budget, numbers of order one."""

@@ -20,12 +20,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from decost.compiled import jit, lean
 from decost.instance import Arrays, BoolArray, FloatArray, IntArray
-from decost.kernels.profile import jit, lean
 from decost.kernels.random import RandomState, draw
-from decost.kernels.stays import stays_of_route
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
+from decost.timeline.network import Network, network_as_given
+from decost.timeline.stays import profit_of_stay, stays_of_route
+from decost.timeline.steps import earliest, travel_time
 
 Floats = npt.NDArray[np.float32]
 
@@ -130,8 +132,7 @@ class Scratch(NamedTuple):
     path: IntArray
     route: IntArray
     stays: FloatArray
-    rate: FloatArray
-    length: FloatArray
+    pool: FloatArray
     owner: IntArray
 
 
@@ -295,8 +296,7 @@ def _make_scratch(size: int, steps: int, pieces: int) -> Scratch:
         path=np.zeros(steps, dtype=np.int64),
         route=np.zeros(steps, dtype=np.int64),
         stays=np.zeros(steps),
-        rate=np.empty(pieces),
-        length=np.empty(pieces),
+        pool=np.empty((pieces, 2)),
         owner=np.empty(pieces, dtype=np.int64),
     )
 
@@ -320,13 +320,14 @@ def _harvest(job: Job) -> None:
             slack=nodes.slack[b],
             end=0,
         )
-        total = _grow(job, b)
-        _reward(job, b, arrays, total)
+        network = network_as_given(arrays)
+        total = _grow(job, b, network)
+        _reward(job, b, network, total)
         _learn(job, b, total)
 
 
 @lean
-def _grow(job: Job, b: int) -> int:
+def _grow(job: Job, b: int, network: Network) -> int:
     """Sample the routes of one instance; return how many states there are."""
     nodes, recipe, tree = job.nodes, job.recipe, job.tree
     tally = job.scratch.tally
@@ -342,11 +343,11 @@ def _grow(job: Job, b: int) -> int:
     while state < total:
         tree.first_child[state] = total
         if not tree.done[state]:
-            _decide(job, b, state)
+            _decide(job, b, network, state)
             _split(tree, state, tally, job.random[b : b + 1])
             for k in range(tree.many[state]):
                 if tally[k] > 0:
-                    _enter(job, b, state, k, total)
+                    _enter(job, b, network, state, k, total)
                     total += 1
         state += 1
     tree.first_child[total] = total
@@ -354,7 +355,7 @@ def _grow(job: Job, b: int) -> int:
 
 
 @lean
-def _decide(job: Job, b: int, state: int) -> None:
+def _decide(job: Job, b: int, network: Network, state: int) -> None:
     """Find the nodes that can follow a state, and what both decoders say of them."""
     nodes, recipe, tree = job.nodes, job.recipe, job.tree
     place, time, slack = tree.node[state], tree.time[state], nodes.slack[b]
@@ -362,11 +363,10 @@ def _decide(job: Job, b: int, state: int) -> None:
     choices[0] = 0
     many = 1
     for j in range(1, len(choices)):
-        if not tree.visited[state, j]:
-            start = max(time + nodes.travel[b, place, j], nodes.open[b, j])
-            if start <= nodes.latest[b, j] + slack:
-                choices[many] = j
-                many += 1
+        start = earliest(network, place, time, j)
+        if start <= nodes.latest[b, j] + slack and not tree.visited[state, j]:
+            choices[many] = j
+            many += 1
     tree.many[state] = many
     tree.probability[state, 0] = 1.0
     tree.share[state, 0] = 0.0
@@ -457,7 +457,7 @@ def _split(tree: Tree, state: int, tally: IntArray, random: RandomState) -> None
 
 
 @lean
-def _enter(job: Job, b: int, state: int, k: int, new: int) -> None:
+def _enter(job: Job, b: int, network: Network, state: int, k: int, new: int) -> None:
     """Send some samples to a choice: a new state (`rollout.move`)."""
     nodes, recipe, tree = job.nodes, job.recipe, job.tree
     count = job.scratch.tally[k]
@@ -475,22 +475,23 @@ def _enter(job: Job, b: int, state: int, k: int, new: int) -> None:
         tree.done[new] = tree.vehicles[state] <= 0
         tree.vehicles[new] -= 1
         return
-    arrive = tree.time[state] + nodes.travel[b, tree.node[state], node]
-    start = max(arrive, nodes.open[b, node])
+    before, leave = tree.node[state], tree.time[state]
+    start = earliest(network, before, leave, node)
     share = recipe.stay_share if recipe.stay_decoder == FIXED else tree.share[state, k]
     wish = share * nodes.max_stay[b, node]
-    limit = min(nodes.leave_by[b, node], nodes.budget[b] - nodes.travel[b, node, 0]) - start
+    home = nodes.budget[b] - travel_time(network, node, network.end)
+    limit = min(nodes.leave_by[b, node], home) - start
     stay = nodes.min_stay[b, node]
     if min(wish, limit) > stay:
         stay = min(wish, limit)
         tree.bound[new] = FREE if wish <= limit else LIMITED
-    tree.waits[new] = arrive <= nodes.open[b, node]
+    tree.waits[new] = start > leave + travel_time(network, before, node)
     tree.stay[new] = stay
     tree.time[new] = start + stay
 
 
 @lean
-def _reward(job: Job, b: int, arrays: Arrays, total: int) -> None:
+def _reward(job: Job, b: int, network: Network, total: int) -> None:
     """Solve stage two for every distinct route; give all of its states their credit."""
     nodes, recipe, tree = job.nodes, job.recipe, job.tree
     path, routes, report = job.scratch.path, job.routes[b], job.report
@@ -499,12 +500,12 @@ def _reward(job: Job, b: int, arrays: Arrays, total: int) -> None:
     for leaf in range(total):
         if tree.done[leaf]:
             steps = _path(tree, leaf, path)
-            profit = _optimise(arrays, tree, job.scratch, steps)
+            profit = _optimise(network, tree, job.scratch, steps)
             tree.profit[leaf] = profit
             mean += tree.samples[leaf] * profit / recipe.samples
             report[ROUTES] += 1.0
             if recipe.repulsive != 0.0:
-                _repel(job, b, arrays, leaf, steps)
+                _repel(job, b, network, leaf, steps)
             for _ in range(tree.samples[leaf]):
                 for step in range(steps):
                     routes[sample, step] = tree.node[path[step]]
@@ -541,7 +542,7 @@ def _path(tree: Tree, leaf: int, path: IntArray) -> int:
 
 
 @lean
-def _optimise(arrays: Arrays, tree: Tree, scratch: Scratch, steps: int) -> float:
+def _optimise(network: Network, tree: Tree, scratch: Scratch, steps: int) -> float:
     """Find the best stays along a path, vehicle by vehicle; return their profit."""
     profit = 0.0
     first = 0
@@ -550,11 +551,10 @@ def _optimise(arrays: Arrays, tree: Tree, scratch: Scratch, steps: int) -> float
         scratch.route[step] = tree.node[scratch.path[step]]
         if scratch.route[step] == 0:
             earned, _ = stays_of_route(
-                arrays,
+                network,
                 scratch.route[first:step],
                 scratch.stays[first:step],
-                scratch.rate,
-                scratch.length,
+                scratch.pool,
                 scratch.owner,
             )
             profit += earned
@@ -563,21 +563,19 @@ def _optimise(arrays: Arrays, tree: Tree, scratch: Scratch, steps: int) -> float
 
 
 @lean
-def _earned(arrays: Arrays, node: int, stay: float) -> tuple[float, float]:
-    """Profit of a stay at a node, and what a longer one adds."""
-    profit, rate = arrays.reward[node], 0.0
-    rest = stay - arrays.min_stay[node]
-    for piece in range(arrays.piece_start[node], arrays.piece_start[node + 1]):
-        part = max(0.0, min(rest, arrays.piece_length[piece]))
-        profit += arrays.piece_rate[piece] * part
-        if 0.0 <= rest < arrays.piece_length[piece]:
-            rate = arrays.piece_rate[piece]
-        rest -= arrays.piece_length[piece]
-    return profit, rate
+def _rate_after(network: Network, node: int, stay: float) -> float:
+    """Tell what a unit of time adds to a stay at a node."""
+    here = network.node[node]
+    rest = stay - here.min_stay
+    for k in range(here.piece_first, here.piece_last):
+        if rest < network.pieces[k, 1]:
+            return float(network.pieces[k, 0])
+        rest -= network.pieces[k, 1]
+    return 0.0
 
 
 @lean
-def _repel(job: Job, b: int, arrays: Arrays, leaf: int, steps: int) -> None:
+def _repel(job: Job, b: int, network: Network, leaf: int, steps: int) -> None:
     """Add the pTAR loss of a route (equations 4 and 5), and its derivatives for the stays."""
     nodes, recipe, tree = job.nodes, job.recipe, job.tree
     scratch, report = job.scratch, job.report
@@ -585,17 +583,17 @@ def _repel(job: Job, b: int, arrays: Arrays, leaf: int, steps: int) -> None:
     whole = 0.0
     place = 0
     for step in range(steps):
-        whole += arrays.travel[place, scratch.route[step]] / time_unit
+        whole += nodes.travel[b, place, scratch.route[step]] / time_unit
         place = scratch.route[step]
     gap = 0.0
     place = 0
     for step in range(steps):
         node = scratch.route[step]
-        way = whole if recipe.ratio_of_sums else arrays.travel[place, node] / time_unit
+        way = whole if recipe.ratio_of_sums else nodes.travel[b, place, node] / time_unit
         place = node
         if node > 0 and way > 0.0:
-            predicted, _ = _earned(arrays, node, tree.stay[scratch.path[step]])
-            best, _ = _earned(arrays, node, scratch.stays[step])
+            predicted = profit_of_stay(network, node, tree.stay[scratch.path[step]])
+            best = profit_of_stay(network, node, scratch.stays[step])
             gap += (predicted - best) / profit_unit / way
     count = tree.samples[leaf]
     report[PTAR] -= count * gap * gap
@@ -603,10 +601,10 @@ def _repel(job: Job, b: int, arrays: Arrays, leaf: int, steps: int) -> None:
     place = 0
     for step in range(steps):
         node, state = scratch.route[step], scratch.path[step]
-        way = whole if recipe.ratio_of_sums else arrays.travel[place, node] / time_unit
+        way = whole if recipe.ratio_of_sums else nodes.travel[b, place, node] / time_unit
         place = node
         if node > 0 and way > 0.0:
-            _, rate = _earned(arrays, node, tree.stay[state])
+            rate = _rate_after(network, node, tree.stay[state])
             pull = -2.0 * recipe.repulsive * count * gap * rate / profit_unit / way
             tree.stay_pull[state] += pull
 
