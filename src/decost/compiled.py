@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha1
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -50,17 +52,26 @@ as_records: Any = _with_fields if _DISABLED else jit(_as_they_are)
 """Let the rows of a structured array have fields, which only kernels that are compiled see."""
 
 
-def drop_stale_code(folders: Iterable[Path]) -> None:
-    """Remove compiled code from folders of kernels that is older than any source there.
+def cache_folders(folder: Path) -> list[Path]:
+    """List where numba may keep the compiled code of a folder of kernels."""
+    folders = [folder / "__pycache__"]
+    central = os.environ.get("NUMBA_CACHE_DIR")
+    if central:  # there, numba has a folder for every folder of sources
+        place = os.path.abspath(folder)  # noqa: PTH100 (numba hashes this, links and all)
+        folders.append(Path(central) / f"{folder.name}_{sha1(place.encode()).hexdigest()}")
+    return folders
+
+
+def drop_stale_code(*folders: Path) -> None:
+    """Remove compiled code of some folders of kernels that is older than any source there.
 
     Numba compiles a kernel anew when its own file changes, but not when another kernel that it
     calls does.
     """
-    folders = list(folders)
     sources = [source for folder in folders for source in folder.glob("*.py")]
     newest = max(source.stat().st_mtime for source in sources)
-    for folder in folders:
-        for compiled in (folder / "__pycache__").glob("*.nb[ci]"):
+    for cache in (cache for folder in folders for cache in cache_folders(folder)):
+        for compiled in cache.glob("*.nb[ci]"):
             with suppress(OSError):
                 if compiled.stat().st_mtime < newest:
                     compiled.unlink()
@@ -69,4 +80,4 @@ def drop_stale_code(folders: Iterable[Path]) -> None:
 ROOMS = ("timeline", "exact", "search", "baselines", "learn", "kernels")
 """Folders of the package that hold kernels."""
 
-drop_stale_code(Path(__file__).parent / room for room in ROOMS)
+drop_stale_code(*(Path(__file__).parent / room for room in ROOMS))

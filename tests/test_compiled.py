@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from decost.kernels import cache_folders, drop_stale_code
+from decost.compiled import cache_folders, drop_stale_code
 
 KERNEL = """
 from numba import njit
