@@ -10,7 +10,7 @@ from typing import Any
 from decost.experiments.instances import paper_set
 from decost.experiments.tables import csv_text, load, machine, timed
 from decost.experiments.tables import markdown_table as table
-from decost.files import require_writable, write_text
+from decost.files.writing import require_writable, write_text
 
 __all__ = ["load", "machine", "output", "paper_set", "table", "timed", "trained", "write_csv"]
 

@@ -18,11 +18,11 @@ from matplotlib.patches import Patch
 
 import decost
 from decost.experiments.figures import _figure
-from decost.instance import FloatArray
 from decost.kernels.profile import window
 from decost.kernels.routes import Team, chain, make_team, meet, refresh
-from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
-from decost.plotting import save_figure
+from decost.problem.instance import FloatArray
+from decost.show.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
+from decost.show.plan import save_figure
 
 A, B, C, D = 1, 2, 3, 4
 ROUTE = [A, B, C]

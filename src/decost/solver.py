@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from pydantic import ValidationError
 
-from decost.checker import check
-from decost.instance import Instance
+from decost.problem.checker import check
+from decost.problem.instance import Instance
 from decost.result import Failure, Result
 
 if TYPE_CHECKING:
     from decost.methods.options import Method, Options
-    from decost.solution import Solution
+    from decost.problem.plan import Solution
 
 DEFAULT_METHOD = "auto"
 

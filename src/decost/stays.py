@@ -8,9 +8,9 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from decost.instance import FloatArray, Instance, IntArray
 from decost.kernels.stays import first_fault, stays_of_routes, timetable
-from decost.solution import Route, Solution, Visit, with_idle_vehicles
+from decost.problem.instance import FloatArray, Instance, IntArray
+from decost.problem.plan import Route, Solution, Visit, with_idle_vehicles
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from decost import Instance, generate, optimal_stays
-from decost.instance import BoolArray, FloatArray
 from decost.kernels.bounds import make_bounds, make_grid, no_bounds
 from decost.kernels.labels import (
     DONE,
@@ -29,6 +28,7 @@ from decost.kernels.pricing import (
     with_arcs,
 )
 from decost.kernels.reduction import Core
+from decost.problem.instance import BoolArray, FloatArray
 from odd_instances import all_routes, odd_instance
 
 

@@ -58,8 +58,8 @@ def pictures() -> None:
 def _no_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing, unless a test asks for pictures."""
     if "pictures" not in request.fixturenames:
-        monkeypatch.setattr("decost.plotting.plot_training", lambda history: None)
-        monkeypatch.setattr("decost.plotting.save_figure", lambda figure, path: None)
+        monkeypatch.setattr("decost.show.plan.plot_training", lambda history: None)
+        monkeypatch.setattr("decost.show.plan.save_figure", lambda figure, path: None)
 
 
 def outcome(folder: Path) -> tuple[Any, ...]:

@@ -9,8 +9,8 @@ from decost.experiments.instances import paper_set, setting_name
 from decost.experiments.measure import measure, read_words, solving_tasks
 from decost.experiments.runner import Config, Experiment, Folders, Key, Row, Task
 from decost.experiments.tables import Table, add_gaps, grouped, paper_columns, performance
-from decost.instance import Instance
 from decost.methods.options import ImprovingOptions
+from decost.problem.instance import Instance
 from decost.solver import MethodError
 
 

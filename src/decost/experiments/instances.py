@@ -7,8 +7,8 @@ from pathlib import Path
 from zlib import crc32
 
 from decost.experiments.runner import ExperimentError
-from decost.generators import generate
-from decost.instance import Instance
+from decost.problem.generators import generate
+from decost.problem.instance import Instance
 
 PUBLISHED = 10_000
 """Instances of the published set."""

@@ -10,11 +10,11 @@ from statistics import median
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
-from decost.checker import check
 from decost.experiments.runner import ExperimentError, Key, Row, Task
 from decost.experiments.tables import load
-from decost.instance import TOLERANCE, Instance
 from decost.methods.options import ImprovingOptions, Method, Progress
+from decost.problem.checker import check
+from decost.problem.instance import TOLERANCE, Instance
 from decost.result import Result
 from decost.solver import BATCH, MethodError, get_method, prepare, read_options, solve, solve_many
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from decost import __version__
 from decost.experiments.tables import Table, csv_text, machine_name, markdown, speed
-from decost.files import write_text
+from decost.files.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -439,7 +439,7 @@ def _write(
     paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("md", "csv", "png")]
     write_text(paths[1], csv_text(table))
     if experiment.draw is not None:
-        from decost.plotting import save_figure
+        from decost.show.plan import save_figure
 
         save_figure(experiment.draw(config, rows), paths[2])
         head += ["", f"![{experiment.title}]({paths[2].name})"]

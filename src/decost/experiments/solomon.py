@@ -18,8 +18,8 @@ from decost.experiments.tables import (
     percent_over,
     performance,
 )
-from decost.formats import read
-from decost.instance import Instance
+from decost.files.door import read
+from decost.problem.instance import Instance
 
 
 class SolomonConfig(Config):

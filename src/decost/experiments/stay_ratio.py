@@ -12,7 +12,7 @@ from decost.experiments.instances import paper_set, setting_name
 from decost.experiments.measure import measure, read_words, row_of, solving_tasks
 from decost.experiments.runner import Config, Experiment, Folders, Key, Row, Task
 from decost.experiments.tables import Table, add_gaps, digits, grouped, mean, spread
-from decost.instance import Instance
+from decost.problem.instance import Instance
 from decost.result import Result
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from decost.instance import TOLERANCE
+from decost.problem.instance import TOLERANCE
 
 Table: TypeAlias = list[dict[str, str]]
 """Lines of a table, each with the same columns; a unit is given as in "gap (%)"."""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import FloatArray, IntArray
 from decost.kernels.profile import jit
 from decost.kernels.reduction import Core
+from decost.problem.instance import FloatArray, IntArray
 
 ARC_EPSILON = 1e-9
 """Share of a step by which a rounded-down length may exceed the exact one."""

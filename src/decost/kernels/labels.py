@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.kernels.bounds import ARC_EPSILON, Bounds, no_bounds
 from decost.kernels.profile import earns_no_less, inlined, jit, merge, prefix, window
 from decost.kernels.reduction import Core, reduce_instance
+from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
 
 LABELS, PIECES, QUEUED, BEST = 0, 1, 2, 3
 """Places in `Store.counter`."""

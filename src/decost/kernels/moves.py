@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.profile import Halt, jit, lean, serve, window
 from decost.kernels.random import RandomState, draw
 from decost.kernels.routes import (
@@ -21,6 +20,7 @@ from decost.kernels.routes import (
     most,
     splice,
 )
+from decost.problem.instance import Arrays, FloatArray, IntArray
 
 LONGEST_SEGMENT = 3
 """Most visits in a row that are moved together."""

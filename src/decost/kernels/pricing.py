@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from decost.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.kernels.profile import jit
 from decost.kernels.reduction import Core, reduce_instance
+from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
 
 
 def team_core(arrays: Arrays, euclidean: bool) -> tuple[Core, BoolArray]:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.moves import EQUAL, best_insertion, descend
 from decost.kernels.profile import Halt, jit, lean
 from decost.kernels.random import RandomState, draw
 from decost.kernels.routes import Team, insert_at, refresh
+from decost.problem.instance import Arrays, FloatArray, IntArray
 
 LONGEST = 7
 """Most visits in a row that are removed from a route."""

@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from decost.files import replacing
+from decost.files.writing import replacing
 from decost.learn.config import HeatmapConfig, NetworkConfig
 from decost.learn.heatmap import HeatmapNetwork
 from decost.learn.network import PaperNetwork, PrefixNetwork, make_network

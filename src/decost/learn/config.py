@@ -6,9 +6,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from decost.benchmark_files import Profit
-from decost.generators import FAMILIES
+from decost.files.benchmarks import Profit
 from decost.methods.options import Stays
+from decost.problem.generators import FAMILIES
 
 
 class Settings(BaseModel):

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from decost.instance import TOLERANCE, FloatArray, Instance
 from decost.kernels.reduction import useful_stops
 from decost.kernels.views import Tables
 from decost.learn.batched_stays import Batch, pad_instances
+from decost.problem.instance import TOLERANCE, FloatArray, Instance
 
 SYMMETRIES = 8
 """Ways to turn and mirror the square."""

@@ -21,11 +21,9 @@ import torch
 from pydantic import ValidationError
 from torch.utils.tensorboard import SummaryWriter
 
-from decost.benchmark_files import Profit
-from decost.files import write_text
-from decost.formats import read
-from decost.generators import generate
-from decost.instance import FloatArray, Instance
+from decost.files.benchmarks import Profit
+from decost.files.door import read
+from decost.files.writing import write_text
 from decost.learn.checkpoint import (
     AnyNetwork,
     WeightsError,
@@ -39,6 +37,8 @@ from decost.learn.checkpoint import (
     save_weights,
 )
 from decost.learn.config import AntsConfig, Source, TrainConfig, first_fault
+from decost.problem.generators import generate
+from decost.problem.instance import FloatArray, Instance
 from decost.solver import solve_many
 
 VALIDATION = 2**31
@@ -183,7 +183,7 @@ def finish_run(
 
 def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> None:
     """Write what the run has come to; the checkpoint last, so that it is never ahead."""
-    from decost.plotting import plot_training, save_figure
+    from decost.show.plan import plot_training, save_figure
 
     row = run.history[-1]
     for name, value in row.items():

@@ -20,12 +20,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from decost.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.kernels.profile import jit, lean
 from decost.kernels.random import RandomState, draw
 from decost.kernels.stays import stays_of_route
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
+from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
 
 Floats = npt.NDArray[np.float32]
 

@@ -14,12 +14,12 @@ from threading import Event, get_native_id
 
 import numpy as np
 
-from decost.instance import Instance
 from decost.methods import exact
 from decost.methods.clock import POLL, Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, Progress, TimedOptions
 from decost.methods.search import Searches
+from decost.problem.instance import Instance
 from decost.result import Result
 
 WAIT = 0.005

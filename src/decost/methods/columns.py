@@ -11,7 +11,6 @@ from typing import NamedTuple
 import highspy
 import numpy as np
 
-from decost.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.kernels.bounds import improve_penalties, make_grid, no_bounds
 from decost.kernels.labels import EVERY, GUESS, LABELS, PROVE, Store, route_of
 from decost.kernels.pricing import (
@@ -37,6 +36,7 @@ from decost.methods.exact import (
 from decost.methods.greedy import first_plan
 from decost.methods.interruptible import run_interruptibly
 from decost.methods.options import Method
+from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.result import Result
 from decost.stays import best_solution, optimal_stays
 

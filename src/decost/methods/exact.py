@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from decost.instance import BoolArray, FloatArray, Instance
 from decost.kernels.bounds import Bounds, improve_penalties, make_grid, no_bounds
 from decost.kernels.labels import (
     BEST,
@@ -36,8 +35,9 @@ from decost.kernels.reduction import Core, reduce_instance
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method
+from decost.problem.instance import BoolArray, FloatArray, Instance
+from decost.problem.plan import Solution
 from decost.result import Result
-from decost.solution import Solution
 from decost.stays import best_solution, flatten_routes
 
 SMALL = 30_000

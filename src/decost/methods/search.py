@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from decost.instance import Instance
 from decost.kernels.profile import Halt
 from decost.kernels.random import random_state
 from decost.kernels.reduction import useful_stops
@@ -29,8 +28,9 @@ from decost.kernels.ruin import (
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import Method, RoundsOptions
+from decost.problem.instance import Instance
+from decost.problem.plan import Solution
 from decost.result import Result
-from decost.solution import Solution
 from decost.stays import best_solution, optimal_stays
 
 FIRST_STOPS, FIRST_PIECES = 32, 32

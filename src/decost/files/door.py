@@ -21,17 +21,17 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeAlias, TypeVar, get_ar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from decost.benchmark_files import Profit, Truncate, read_leuven, read_solomon
-from decost.files import FormatError, replacing, write_text
-from decost.instance import (
+from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon
+from decost.files.writing import FormatError, replacing, write_text
+from decost.problem.instance import (
     MAX_STOPS,
     MAX_VEHICLES,
     FloatArray,
     Instance,
     InstanceError,
 )
+from decost.problem.plan import Route, Solution, timed_route
 from decost.result import Result
-from decost.solution import Route, Solution, timed_route
 
 MAX_BYTES = 64 * 2**20
 """Largest instance or plan file, and largest line of a `.jsonl` set."""

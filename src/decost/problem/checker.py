@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Literal, TypeAlias
 
-from decost.instance import TOLERANCE, Instance
-from decost.solution import Route, Solution
+from decost.problem.instance import TOLERANCE, Instance
+from decost.problem.plan import Route, Solution
 
 Rule: TypeAlias = Literal[
     "vehicles",

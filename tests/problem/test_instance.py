@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from decost import Instance, InstanceError
-from decost.instance import MAX_STOPS, MAX_VEHICLES
+from decost.problem.instance import MAX_STOPS, MAX_VEHICLES
 from strategies import instances
 
 TWO_STOPS: dict[str, Any] = {

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import decost
 from decost import FormatError, Instance, Solution, check, make_solution
-from decost.formats import MAX_BYTES, read_solutions
-from decost.instance import MAX_STOPS
+from decost.files.door import MAX_BYTES, read_solutions
+from decost.problem.instance import MAX_STOPS
 from strategies import instances
 
 SOLOMON = """R1
@@ -850,8 +850,8 @@ def test_huge_file(tmp_path: Path, head: bytes) -> None:
 def test_limits_of_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A set may be larger than an instance, but each of its lines may not, and it has a limit."""
     line = json.dumps(document())
-    monkeypatch.setattr("decost.formats.MAX_BYTES", len(line) + 1)
-    monkeypatch.setattr("decost.formats.MAX_SET_BYTES", 5 * (len(line) + 1))
+    monkeypatch.setattr("decost.files.door.MAX_BYTES", len(line) + 1)
+    monkeypatch.setattr("decost.files.door.MAX_SET_BYTES", 5 * (len(line) + 1))
     path = tmp_path / "a"
     path.write_text(f"{line}\n" * 5)
     assert len(decost.read_set(path)) == 5
@@ -868,8 +868,8 @@ def test_packed_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file that would unpack to a large one is refused before it is unpacked."""
     content = arrays(open=np.zeros((2, 500_000)))
     assert len(content) < 50_000
-    monkeypatch.setattr("decost.formats.MAX_SET_BYTES", 10**6)
-    monkeypatch.setattr("decost.formats.MAX_BYTES", 10**5)
+    monkeypatch.setattr("decost.files.door.MAX_SET_BYTES", 10**6)
+    monkeypatch.setattr("decost.files.door.MAX_BYTES", 10**5)
     monkeypatch.setattr(np, "load", lambda *given, **options: pytest.fail("was unpacked"))
     message = refusal(tmp_path / "a.npz", content)
     assert "bytes unpacked, at most 1000000" in message
@@ -882,7 +882,7 @@ def test_what_could_not_be_read_is_not_written(
     (instance,) = decost.generate("paper", nodes=50)
     path = tmp_path / "a.json"
     path.write_text("old")
-    monkeypatch.setattr("decost.formats.MAX_BYTES", 1000)
+    monkeypatch.setattr("decost.files.door.MAX_BYTES", 1000)
     with pytest.raises(FormatError, match=r"a\.json: is larger than 1000 bytes"):
         decost.write(instance, path)
     assert path.read_text() == "old"

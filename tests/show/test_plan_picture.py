@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import BboxBase
 
 from decost import Instance, Route, Solution, Visit, make_solution
-from decost.plotting import plot_plan, plot_training, save_figure
+from decost.show.plan import plot_plan, plot_training, save_figure
 
 
 def make_instance(stops: int, **changes: object) -> Instance:
@@ -648,7 +648,7 @@ def test_old_file_is_replaced(figure: Figure, tmp_path: Path) -> None:
 def test_drawing_has_no_global_state() -> None:
     """Drawing needs no window system: pyplot, which keeps state, is never imported."""
     code = (
-        "import sys, decost, decost.plotting as p\n"
+        "import sys, decost, decost.show.plan as p\n"
         "i = decost.Instance(budget=9, xy=[[0, 0], [1, 1]], reward=[0, 1])\n"
         "p.plot_plan(i, decost.make_solution(i, [[1]], [[0]]))\n"
         "assert 'matplotlib.pyplot' not in sys.modules"

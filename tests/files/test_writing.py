@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import decost
-from decost.files import replacing, require_writable, write_text
+from decost.files.writing import replacing, require_writable, write_text
 
 THINGS: dict[str, Any] = {
     "one.json": decost.Instance(budget=1, xy=[[0, 0], [1, 1]]),
@@ -189,7 +189,7 @@ def test_leftovers_are_removed(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from decost.files import replacing
+from decost.files.writing import replacing
 with replacing(sys.argv[1]) as temporary:
     temporary.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

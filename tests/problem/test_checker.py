@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decost import Instance, Route, Solution, Visit, check, generate, profit_of, solve_many
-from decost.checker import Rule, Violation
+from decost.problem.checker import Rule, Violation
 from strategies import Planned, instances, planned, profit_by_hand
 
 FAR = st.floats(0.01, 1.0)

@@ -13,9 +13,9 @@ from typing import IO, Any
 import numpy as np
 
 from decost import __version__
-from decost.files import FormatError, is_special, linked, lock, replacing, require_writable
-from decost.instance import Instance
+from decost.files.writing import FormatError, is_special, linked, lock, replacing, require_writable
 from decost.methods.options import Options
+from decost.problem.instance import Instance
 
 _HEAD = b'{"format": "decost-part"'
 _MOST_HEAD = 4096

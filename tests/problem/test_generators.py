@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from decost import Instance, generate, read_set
-from decost.generators import FAMILIES, _TorchStream, paper_budget
+from decost.problem.generators import FAMILIES, _TorchStream, paper_budget
 
 BOTH = pytest.mark.parametrize("family", FAMILIES)
 

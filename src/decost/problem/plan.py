@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import FloatArray, Instance
+from decost.problem.instance import FloatArray, Instance
 
 
 class Visit(NamedTuple):

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import decost
+from command_line import Call, Ended
 from decost import Instance, Method, Options, Result
-from decost.sets import digest_of
+from decost.files.sets import digest_of
 from decost.solver import get_method, read_options
-from test_cli import Call, Ended
 
 COUNT = 6
 
@@ -433,7 +433,7 @@ def test_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(digests(tmp_path))
     assert len(set(found)) == len(found)
     assert list(digests(tmp_path)) == found
-    monkeypatch.setattr("decost.sets.__version__", "another")
+    monkeypatch.setattr("decost.files.sets.__version__", "another")
     assert not set(digests(tmp_path)) & set(found)
 
 

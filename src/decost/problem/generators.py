@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from decost.instance import MAX_STOPS, FloatArray, Instance, whole_number
+from decost.problem.instance import MAX_STOPS, FloatArray, Instance, whole_number
 
 Family: TypeAlias = Callable[[int, float, int, int, float | None], list[Instance]]
 

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from decost.files import FormatError
-from decost.instance import MAX_STOPS, FloatArray, Instance
+from decost.files.writing import FormatError
+from decost.problem.instance import MAX_STOPS, FloatArray, Instance
 
 Profit: TypeAlias = Literal["fixed", "variable"]
 Truncate: TypeAlias = int | Literal["none", "auto"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decost import Instance, Route, Solution, Visit, make_solution
-from decost.solution import stay_profits, timed_route
+from decost.problem.plan import stay_profits, timed_route
 from strategies import Planned, instances, planned, profit_by_hand
 
 SQUARE = Instance(

@@ -19,9 +19,9 @@ from decost import __version__
 from decost.solver import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from decost.instance import Instance
+    from decost.files.sets import Rows
+    from decost.problem.instance import Instance
     from decost.result import Result
-    from decost.sets import Rows
 
 app = typer.Typer(
     add_completion=False,
@@ -100,7 +100,7 @@ def _solve(
     Plans of a set are kept in OUT.part as they come; the same command goes on with them.
     Further options of a method (see `decost methods`) are given as --name value.
     """
-    from decost.files import require_writable
+    from decost.files.writing import require_writable
 
     if str(file).startswith("--"):
         raise _InputError(f"{file}: options of a method come after FILE")
@@ -134,7 +134,7 @@ def _solve(
     _prepare(method, instances)
     if threads is not None:
         options["threads"] = threads
-    from decost.formats import write
+    from decost.files.door import write
     from decost.solver import solve
 
     with _best_so_far(method) as watched:
@@ -165,8 +165,8 @@ def _check(
     truncate: Truncate = "auto",
 ) -> None:
     """Check a plan: exit 0 feasible, 1 with every violation printed if not, 2 unreadable."""
-    from decost.checker import check, profit_of
-    from decost.formats import read_solution, read_solutions
+    from decost.files.door import read_solution, read_solutions
+    from decost.problem.checker import check, profit_of
 
     instances, is_set = _read(file, profit, truncate, vehicles)
     if is_set:
@@ -201,9 +201,9 @@ def _generate(
     vehicles: Annotated[int, typer.Option(help="Number of vehicles.")] = 1,
 ) -> None:
     """Generate random instances."""
-    from decost.files import require_writable
-    from decost.formats import write
-    from decost.generators import generate
+    from decost.files.door import write
+    from decost.files.writing import require_writable
+    from decost.problem.generators import generate
 
     require_writable(out)
     if out.suffix not in (".npz", ".jsonl", ".json"):
@@ -235,8 +235,8 @@ def _plot(
     truncate: Truncate = "auto",
 ) -> None:
     """Draw a plan: the route on a map and the timeline."""
-    from decost.checker import check
-    from decost.formats import read_solution
+    from decost.files.door import read_solution
+    from decost.problem.checker import check
 
     _require_picture(out)
     instances, is_set = _read(file, profit, truncate, vehicles)
@@ -499,7 +499,7 @@ def _duration(seconds: float) -> str:
 def _read(
     file: Path, profit: str, truncate: str, vehicles: int | None
 ) -> tuple[list[Instance], bool]:
-    from decost.formats import read_any
+    from decost.files.door import read_any
 
     decimals: Any = int(truncate) if truncate in tuple("0123456789") else truncate
     return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
@@ -538,7 +538,7 @@ def _method_options(method: str, words: list[str]) -> dict[str, Any]:
 
 
 def _read_start(path: Path, method: str, instance: Instance) -> Any:
-    from decost.formats import read_solution
+    from decost.files.door import read_solution
     from decost.methods.options import ImprovingOptions
     from decost.solver import get_method, list_methods
 
@@ -623,8 +623,8 @@ def _rows_of(
     restart: bool,
 ) -> Iterator[Rows]:
     """Give what is finished of a set already, and the place for more."""
-    from decost.files import is_special
-    from decost.sets import Rows, open_part, part_of
+    from decost.files.sets import Rows, open_part, part_of
+    from decost.files.writing import is_special
     from decost.solver import get_method, read_options
 
     settings = read_options(get_method(method), options)
@@ -652,7 +652,7 @@ def _solve_set(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    from decost.sets import PartFile
+    from decost.files.sets import PartFile
     from decost.solver import solve_as_done
 
     _prepare(method, instances)
@@ -805,7 +805,7 @@ def _shown(text: str) -> str:
 
 
 def _same_place(one: Path, other: Path) -> bool:
-    from decost.files import linked
+    from decost.files.writing import linked
 
     return linked(one) == linked(other)
 
@@ -816,7 +816,7 @@ def _require_other(path: Path, file: Path) -> None:
 
 
 def _require_picture(path: Path) -> None:
-    from decost.plotting import FORMATS
+    from decost.show.plan import FORMATS
 
     *some, last = (f".{ending}" for ending in FORMATS)
     if path.suffix.lower() not in (*some, last):
@@ -824,7 +824,7 @@ def _require_picture(path: Path) -> None:
 
 
 def _draw(instance: Instance, solution: Any, path: Path) -> None:
-    from decost.plotting import plot_plan, save_figure
+    from decost.show.plan import plot_plan, save_figure
 
     save_figure(plot_plan(instance, solution), path)
 

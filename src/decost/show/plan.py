@@ -31,10 +31,10 @@ from matplotlib.ticker import (
     SymmetricalLogLocator,
 )
 
-from decost.files import replacing
-from decost.instance import FloatArray, Instance
-from decost.palette import BAND, DPI, INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
-from decost.solution import Route, Solution, Visit
+from decost.files.writing import replacing
+from decost.problem.instance import FloatArray, Instance
+from decost.problem.plan import Route, Solution, Visit
+from decost.show.palette import BAND, DPI, INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
 
 FORMATS = ("png", "pdf", "svg")
 """Endings of the files that `save_figure` writes."""
