@@ -21,8 +21,8 @@ from decost.experiments.figures import _figure
 from decost.kernels.profile import window
 from decost.kernels.routes import Team, chain, make_team, meet, refresh
 from decost.problem.instance import FloatArray
+from decost.show.page import save_figure
 from decost.show.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
-from decost.show.plan import save_figure
 
 A, B, C, D = 1, 2, 3, 4
 ROUTE = [A, B, C]

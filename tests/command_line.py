@@ -7,8 +7,10 @@ import sys
 from typing import Any, NamedTuple
 
 import pytest
+import typer
 
 from decost import cli
+from decost.cli.options import given_options
 from quick_options import quick
 
 KEYS = ["method", "status", "profit", "bound", "runtime", "seed", "routes"]
@@ -83,3 +85,10 @@ def document(**changes: Any) -> dict[str, Any]:
         "depot": {"x": 0, "y": 0},
         "stops": stops,
     } | changes
+
+
+def read_settings(*words: str) -> dict[str, Any]:
+    """Give the settings that `decost train` reads from its words, before they are validated."""
+    command = typer.main.get_command(cli.app).commands["train"]
+    with command.make_context("train", list(words)) as context:
+        return given_options(context)

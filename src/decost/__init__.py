@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decost.files.door import read, read_set, read_solution, write
-    from decost.files.writing import FormatError
+    from decost.files.limits import FormatError
     from decost.methods.exact import values_to_go
     from decost.methods.options import ImprovingOptions, Method, Options, Progress
     from decost.problem.checker import Violation, check, profit_of
@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "TOLERANCE": "problem.instance",
     "Failure": "result",
-    "FormatError": "files.writing",
+    "FormatError": "files.limits",
     "ImprovingOptions": "methods.options",
     "Instance": "problem.instance",
     "InstanceError": "problem.instance",

@@ -439,7 +439,7 @@ def _write(
     paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("md", "csv", "png")]
     write_text(paths[1], csv_text(table))
     if experiment.draw is not None:
-        from decost.show.plan import save_figure
+        from decost.show.page import save_figure
 
         save_figure(experiment.draw(config, rows), paths[2])
         head += ["", f"![{experiment.title}]({paths[2].name})"]

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from decost.files.writing import FormatError
+from decost.files.limits import FormatError
 from decost.problem.instance import MAX_STOPS, FloatArray, Instance
 
 Profit: TypeAlias = Literal["fixed", "variable"]

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from decost import __version__
-from decost.files.writing import FormatError, is_special, linked, lock, replacing, require_writable
-from decost.methods.options import Options
+from decost.files.limits import FormatError
+from decost.files.writing import is_special, linked, lock, replacing, require_writable
 from decost.problem.instance import Instance
 
 _HEAD = b'{"format": "decost-part"'
@@ -133,7 +134,7 @@ def part_of(out: Path) -> Path:
 
 @contextmanager
 def open_part(
-    out: Path, instances: Sequence[Instance], method: str, options: Options, *, restart: bool
+    out: Path, instances: Sequence[Instance], method: str, options: BaseModel, *, restart: bool
 ) -> Iterator[PartFile]:
     """Open the part of an output, with the lines of the same run that was ended before its time.
 
@@ -183,7 +184,7 @@ def _claimed(path: Path) -> Iterator[IO[bytes]]:
                 return
 
 
-def digest_of(instances: Sequence[Instance], method: str, options: Options) -> str:
+def digest_of(instances: Sequence[Instance], method: str, options: BaseModel) -> str:
     """Give a digest of all that decides what a set's lines are, apart from runtimes."""
     total = sha256()
     given = options.model_dump(exclude={"start", "progress"})

@@ -1,4 +1,4 @@
-"""Writing files so that a failure never costs what was there before; what reading may raise."""
+"""Writing files so that a failure never costs what was there before."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
-
-
-class FormatError(ValueError):
-    """A file cannot be read; the message names the file, the field and the value."""
 
 
 @contextmanager

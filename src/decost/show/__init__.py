@@ -1,1 +1,1 @@
-"""Pictures."""
+"""Pictures of plans and trainings."""
