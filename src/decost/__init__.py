@@ -6,16 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decost.checker import Violation, check, profit_of
     from decost.exact.exact import values_to_go
-    from decost.files import FormatError
-    from decost.formats import read, read_set, read_solution, write
-    from decost.generators import generate
-    from decost.instance import TOLERANCE, Instance, InstanceError
+    from decost.files.door import read, read_set, read_solution, write
+    from decost.files.limits import FormatError
     from decost.methods.options import ImprovingOptions, Method, Options, Progress
-    from decost.plotting import plot_plan
+    from decost.problem.checker import Violation, check, profit_of
+    from decost.problem.generators import generate
+    from decost.problem.instance import TOLERANCE, Instance, InstanceError
+    from decost.problem.plan import Route, Solution, Visit, make_solution
     from decost.result import Failure, Result
-    from decost.solution import Route, Solution, Visit, make_solution
+    from decost.show.plan import plot_plan
     from decost.solver import (
         Interrupted,
         MethodError,
@@ -33,41 +33,41 @@ __version__ = "0.1.0"
 
 # Imported when first used, so that `import decost` costs nothing and Ctrl-C finds it prepared.
 _LAZY = {
-    "TOLERANCE": "instance",
+    "TOLERANCE": "problem.instance",
     "Failure": "result",
-    "FormatError": "files",
+    "FormatError": "files.limits",
     "ImprovingOptions": "methods.options",
-    "Instance": "instance",
-    "InstanceError": "instance",
+    "Instance": "problem.instance",
+    "InstanceError": "problem.instance",
     "Interrupted": "solver",
     "Method": "methods.options",
     "MethodError": "solver",
     "Options": "methods.options",
     "Progress": "methods.options",
     "Result": "result",
-    "Route": "solution",
-    "Solution": "solution",
+    "Route": "problem.plan",
+    "Solution": "problem.plan",
     "Stays": "stays",
-    "Violation": "checker",
-    "Visit": "solution",
-    "check": "checker",
-    "generate": "generators",
+    "Violation": "problem.checker",
+    "Visit": "problem.plan",
+    "check": "problem.checker",
+    "generate": "problem.generators",
     "get_method": "solver",
     "list_methods": "solver",
-    "make_solution": "solution",
+    "make_solution": "problem.plan",
     "optimal_stays": "stays",
-    "plot_plan": "plotting",
+    "plot_plan": "show.plan",
     "prepare": "solver",
-    "profit_of": "checker",
-    "read": "formats",
-    "read_set": "formats",
-    "read_solution": "formats",
+    "profit_of": "problem.checker",
+    "read": "files.door",
+    "read_set": "files.door",
+    "read_solution": "files.door",
     "register": "solver",
     "solve": "solver",
     "solve_each": "solver",
     "solve_many": "solver",
     "values_to_go": "exact.exact",
-    "write": "formats",
+    "write": "files.door",
 }
 
 __all__ = [

@@ -7,15 +7,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from decost.instance import Instance
 from decost.kernels.reduction import Useful, useful_stops
 from decost.methods.clock import Clock
+from decost.problem.instance import Instance
 from decost.result import Result
 from decost.solver import solve
 from decost.stays import best_solution, optimal_stays
 
 if TYPE_CHECKING:
-    from decost.solution import Solution
+    from decost.problem.plan import Solution
 
 Why: TypeAlias = Literal["unreachable", "closed", "no way home", "worthless", "costs"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from decost.instance import Instance
-from decost.solution import Solution
+from decost.problem.instance import Instance
+from decost.problem.plan import Solution
 
 if TYPE_CHECKING:
     from decost.explanation import Explanation

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from pydantic import ValidationError
 
-from decost.checker import check
-from decost.instance import Instance
+from decost.problem.checker import check
+from decost.problem.instance import Instance
+from decost.problem.validation import first_fault
 from decost.result import Failure, Result
 
 if TYPE_CHECKING:
     from decost.methods.options import Method, Options
-    from decost.solution import Solution
+    from decost.problem.plan import Solution
 
 DEFAULT_METHOD = "auto"
 
@@ -440,14 +441,9 @@ def read_options(method: Method, given: dict[str, Any]) -> Options:
     try:
         return method.options(**given)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            known = ", ".join(method.options.model_fields)
-            why = f"unknown, {method.name} takes: {known}"
-        else:
-            why = first["msg"]
-        raise MethodError(f"option {field} = {first['input']!r}: {why}") from None
+        known = ", ".join(method.options.model_fields)
+        unknown = f"unknown, {method.name} takes: {known}"
+        raise MethodError(first_fault(error, prefix="option ", unknown=unknown)) from None
 
 
 def _run(method: Method, options: Options, instance: Instance) -> Result:

@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from decost.instance import FloatArray, Instance, IntArray
-from decost.solution import Route, Solution, Visit, with_idle_vehicles
+from decost.problem.instance import FloatArray, Instance, IntArray
+from decost.problem.plan import Route, Solution, Visit, with_idle_vehicles
 from decost.timeline.stays import first_fault, stays_of_routes, timetable
 
 

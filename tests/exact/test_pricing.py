@@ -28,7 +28,7 @@ from decost.exact.pricing import (
     team_problem,
     with_arcs,
 )
-from decost.instance import BoolArray, FloatArray
+from decost.problem.instance import BoolArray, FloatArray
 from odd_instances import all_routes, odd_instance
 
 

@@ -335,7 +335,7 @@ def test_safetensors_of_another_program(tmp_path: Path) -> None:
         ({"version": 2}, "version = 2: Input should be 1"),
         ({"format": "other"}, "format = 'other': Input should be 'decost-weights'"),
         ({"more": 1}, "more = 1: unknown field"),
-        ({"card": [1]}, "card: must be an object"),
+        ({"card": [1]}, "card = list of 1: must be an object"),
         ({"network": None}, "network = None: must be an object"),
         ({"network": {"depth": 3}}, "network.depth = 3: unknown field"),
         ({"network": {"layers": 0}}, "network.layers = 0: Input should be greater"),
@@ -370,7 +370,7 @@ def test_missing_field(field: str, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "broken JSON: Expecting value"),
-        ("[]", "content: must be an object"),
+        ("[]", "content = list of 0: must be an object"),
         ("[" * 100_000, "broken JSON: maximum recursion"),
         ('{"version": NaN}', "broken JSON: NaN is not a number"),
         ('{"version": -Infinity}', "broken JSON: -Infinity is not a number"),
@@ -569,7 +569,7 @@ def test_broken_run(tmp_path: Path) -> None:
     write_file(path, {}, head | {"version": 3})
     assert error_of(load_run, path) == "version = 3: Input should be 1"
     write_file(path, {}, head | {"facts": []})
-    assert error_of(load_run, path) == "facts: must be an object"
+    assert error_of(load_run, path) == "facts = list of 0: must be an object"
     header = json.dumps(
         {
             "__metadata__": {"decost": json.dumps(head)},

@@ -18,7 +18,8 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
 
-from decost import cli, generate, solve_many
+from command_line import read_settings
+from decost import generate, solve_many
 from decost.learn.checkpoint import (
     WeightsError,
     load_run,
@@ -58,8 +59,8 @@ def pictures() -> None:
 def _no_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing, unless a test asks for pictures."""
     if "pictures" not in request.fixturenames:
-        monkeypatch.setattr("decost.plotting.plot_training", lambda history: None)
-        monkeypatch.setattr("decost.plotting.save_figure", lambda figure, path: None)
+        monkeypatch.setattr("decost.show.curves.plot_training", lambda history: None)
+        monkeypatch.setattr("decost.show.page.save_figure", lambda figure, path: None)
 
 
 def outcome(folder: Path) -> tuple[Any, ...]:
@@ -278,7 +279,7 @@ def test_command_stands_for_the_settings(changes: dict[str, Any]) -> None:
     config = TrainConfig(**changes)
     program, command, *words = train_command(config).split()
     assert (program, command) == ("decost", "train")
-    given = cli._parse(words, dict(TrainConfig.model_fields), "decost train")
+    given = read_settings(*words)
     assert TrainConfig(**given) == config
 
 

@@ -12,6 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import read_settings
 from decost import cli, generate, optimal_stays
 from decost.learn import train_ants as module
 from decost.learn.checkpoint import WeightsError, load_heatmap, load_run, read_card
@@ -190,7 +191,7 @@ def test_command_of_any_settings(settings: dict[str, Any]) -> None:
     config = AntsConfig(**settings)
     program, command, kind, *words = shlex.split(train_command(config))
     assert (program, command, kind) == ("decost", "train", "gfacs")
-    read = cli._parse(words, dict(AntsConfig.model_fields), "decost train gfacs")
+    read = read_settings("gfacs", *words)
     assert AntsConfig(**read) == config
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from torch import Tensor
 
+from command_line import read_settings
 from decost import Instance, check, cli, make_solution, optimal_stays, profit_of
 from decost.learn import train as module
 from decost.learn.checkpoint import WeightsError, load_run, load_weights, save_run
@@ -258,7 +259,7 @@ def test_command_of_any_settings(settings: dict[str, Any]) -> None:
         assume(False)
     program, command, *words = shlex.split(train_command(config))
     assert (program, command) == ("decost", "train")
-    read = cli._parse(words, dict(TrainConfig.model_fields), "decost train")
+    read = read_settings(*words)
     assert TrainConfig(**read) == config
 
 

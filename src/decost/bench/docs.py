@@ -30,7 +30,7 @@ from pathlib import Path
 
 from decost.bench import BenchError, list_benches
 from decost.bench.tables import Table, markdown, with_unit
-from decost.files import write_text
+from decost.files.writing import write_text
 
 DATA = Path("docs/results/data")
 """Where the measured files are, from the root of the project."""

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from decost.palette import DPI, INK, MUTED, ROUTE_COLOURS, RULE, WINDOW
+from decost.show.palette import DPI, INK, MUTED, ROUTE_COLOURS, RULE, WINDOW
 
 _WIDTH = 10.0
 _LEAST_GAP = 0.01  # percent; below it an axis of gaps is linear

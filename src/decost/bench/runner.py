@@ -15,7 +15,7 @@ from decost.bench import BenchError
 from decost.bench.rows import FORMAT, open_rows
 from decost.bench.schema import Bench, Config, Folders, Record, Row, Task
 from decost.bench.tables import csv_text, markdown, speed
-from decost.files import write_text
+from decost.files.writing import write_text
 
 POLL = 0.1
 """Seconds between two looks for Ctrl-C."""
@@ -218,7 +218,7 @@ def _write(
         paths.append(path)
         head += ["", *([f"## {name}", ""] if name else []), markdown(table)]
     if bench.draw is not None:
-        from decost.plotting import save_figure
+        from decost.show.page import save_figure
 
         paths.append(folder / f"{stem}.png")
         save_figure(bench.draw(config, rows), paths[-1])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import decost
 from decost.bench import BenchError
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
-from decost.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
+from decost.show.palette import INK, LIMIT, MUTED, ROUTE_COLOURS, RULE, WINDOW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

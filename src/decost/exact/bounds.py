@@ -14,7 +14,7 @@ import numpy as np
 
 from decost.compiled import jit, lean
 from decost.exact.graph import Graph
-from decost.instance import FloatArray, IntArray
+from decost.problem.instance import FloatArray, IntArray
 from decost.timeline.network import Network
 from decost.timeline.profile import best_part
 from decost.timeline.steps import travel_time

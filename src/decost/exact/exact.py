@@ -35,12 +35,12 @@ from decost.exact.labels import (
     sort_queue,
     values_after,
 )
-from decost.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method
+from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.problem.plan import Solution
 from decost.result import Result
-from decost.solution import Solution
 from decost.stays import best_solution, flatten_routes
 from decost.timeline.network import Network, useful_network
 

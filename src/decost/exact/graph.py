@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import jit
-from decost.instance import FloatArray, IntArray
+from decost.problem.instance import FloatArray, IntArray
 from decost.timeline.network import Network
 
 BETWEEN = 12

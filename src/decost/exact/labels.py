@@ -16,7 +16,7 @@ import numpy as np
 from decost.compiled import Records, as_records, inlined, jit, lean
 from decost.exact.bounds import ARC_EPSILON, Bounds, no_bounds
 from decost.exact.graph import Graph, make_graph
-from decost.instance import Arrays, BoolArray, FloatArray, IntArray
+from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network, reduced_network
 from decost.timeline.profile import dominates
 from decost.timeline.steps import Front, Start, finish, follow, reach, serve

@@ -13,8 +13,8 @@ import highspy
 import numpy as np
 
 from decost.exact.tree import ACCURACY, Branch
-from decost.instance import BoolArray, FloatArray, IntArray
 from decost.methods.interruptible import run_interruptibly
+from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network
 
 PROFIT_UNITS = 1000.0

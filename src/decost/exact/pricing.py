@@ -22,7 +22,7 @@ from decost.compiled import jit
 from decost.exact.exact import Problem
 from decost.exact.graph import Graph
 from decost.exact.labels import LABELS, Store, route_of
-from decost.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.timeline.network import Network
 
 FAMILIES, ROUTES = 40, 300

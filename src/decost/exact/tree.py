@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from decost.exact.exact import rounded
-from decost.instance import BoolArray, FloatArray, IntArray
 from decost.methods.clock import Clock
-from decost.solution import Solution
+from decost.problem.instance import BoolArray, FloatArray, IntArray
+from decost.problem.plan import Solution
 from decost.timeline.network import Network
 
 ACCURACY = 1e-9

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.construct import longest_service
 from decost.kernels.profile import jit
 from decost.kernels.reduction import Useful
 from decost.kernels.stays import stays_of_route
+from decost.problem.instance import Arrays, FloatArray, IntArray
 
 
 class Trails(NamedTuple):

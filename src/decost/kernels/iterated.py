@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.kernels.profile import Halt, jit, lean
 from decost.kernels.random import RandomState, draw
 from decost.kernels.stays import stays_of_route
+from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
 
 RESTART = 10
 """Rounds without a better plan after which the search goes back to the best one."""

@@ -23,7 +23,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from decost.instance import Arrays, FloatArray, IntArray
+from decost.problem.instance import Arrays, FloatArray, IntArray
 
 jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 

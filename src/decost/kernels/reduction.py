@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.profile import jit
+from decost.problem.instance import Arrays, FloatArray, IntArray
 
 
 class Core(NamedTuple):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.profile import lean, serve, window
+from decost.problem.instance import Arrays, FloatArray, IntArray
 
 
 class Team(NamedTuple):

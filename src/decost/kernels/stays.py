@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from decost.instance import Arrays, FloatArray, IntArray
 from decost.kernels.profile import insert, jit, trim
+from decost.problem.instance import Arrays, FloatArray, IntArray
 
 
 @jit

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from decost.instance import TOLERANCE, Instance, IntArray
+from decost.problem.instance import TOLERANCE, Instance, IntArray
 
 
 @dataclass(frozen=True)

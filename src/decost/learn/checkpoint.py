@@ -23,10 +23,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from decost.files import replacing
+from decost.files.writing import replacing
 from decost.learn.config import HeatmapConfig, NetworkConfig
 from decost.learn.heatmap import HeatmapNetwork
 from decost.learn.network import PaperNetwork, PrefixNetwork, make_network
+from decost.problem.validation import first_fault, shortened
 
 MAX_BYTES = 2**30
 """Largest file of weights, and largest training state."""
@@ -218,9 +219,8 @@ def model_path(name: str) -> Path:
     """
     known = dict(list_models())
     if name not in known:
-        raise WeightsError(
-            f"model {_short(name)}: unknown, choose from: {', '.join(known) or '(there are none)'}"
-        )
+        names = ", ".join(known) or "(there are none)"
+        raise WeightsError(f"model {shortened(name)}: unknown, choose from: {names}")
     return known[name]
 
 
@@ -413,7 +413,7 @@ def _compare(wanted: Mapping[str, _Kind], found: Mapping[str, _Kind]) -> None:
     odd = sorted(wanted.keys() ^ found.keys())
     if odd:
         wrong = "missing" if odd[0] in wanted else "unknown"
-        raise WeightsError(f"tensor {_short(odd[0])}: {wrong}")
+        raise WeightsError(f"tensor {shortened(odd[0])}: {wrong}")
     for name, (kind, shape) in wanted.items():
         if found[name] != (kind, shape):
             other, size = found[name]
@@ -507,44 +507,26 @@ def _require(data: Any, schema: type[_AnyHead]) -> _AnyHead:
     try:
         return schema.model_validate(data, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "content"
-        value = first["input"]
-        shown = "" if isinstance(value, list | dict) else f" = {_short(value)}"
-        why = _PLAIN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
-        raise WeightsError(f"{_plain(field)}{shown}: {_plain(why)}") from None
-
-
-_PLAIN_WORDS = {
-    "extra_forbidden": "unknown field",
-    "missing": "missing",
-    "dict_type": "must be an object",
-    "model_type": "must be an object",
-}
+        raise WeightsError(first_fault(error)) from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ValueError(f"{_short(twice)} is given twice")
+        raise ValueError(f"{shortened(twice)} is given twice")
     return data
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{_short(text)} is too large")
+        raise ValueError(f"{shortened(text)} is too large")
     return value
 
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a number in JSON")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _plain(text: str) -> str:

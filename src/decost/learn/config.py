@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decost.benchmark_files import Profit
-from decost.generators import FAMILIES
+from decost.files.benchmarks import Profit
 from decost.methods.options import Stays
+from decost.problem.generators import FAMILIES
 
 
 class Settings(BaseModel):
@@ -290,14 +290,6 @@ def _number(field: str, word: str, least: float, most: float) -> float:
     if not least <= number <= most:
         raise ValueError(f"{field} = {word!r}: must be from {least:g} to {most:g}")
     return number
-
-
-def first_fault(error: ValidationError) -> str:
-    """Say in one line what is wrong first with settings."""
-    fault = error.errors()[0]
-    field = ".".join(map(str, fault["loc"]))
-    what = f"option {field} = {fault['input']!r}: " if field else ""
-    return what + fault["msg"].removeprefix("Value error, ")
 
 
 TEACHER_RECIPE = {

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from decost.instance import TOLERANCE, FloatArray, Instance
 from decost.learn.batched_stays import Batch, pad_instances
+from decost.problem.instance import TOLERANCE, FloatArray, Instance
 from decost.timeline.network import useful_stops
 
 SYMMETRIES = 8

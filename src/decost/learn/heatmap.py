@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, logsigmoid, silu
 
-from decost.instance import Instance
 from decost.kernels.ants import Trails, find_successors
 from decost.kernels.reduction import Useful, useful_stops
 from decost.learn.config import HeatmapConfig
 from decost.learn.rollout import FORBIDDEN, State
+from decost.problem.instance import Instance
 
 NEIGHBOURS = 5
 """A node has trails to one in so many of an instance's nodes."""

@@ -21,11 +21,9 @@ import torch
 from pydantic import ValidationError
 from torch.utils.tensorboard import SummaryWriter
 
-from decost.benchmark_files import Profit
-from decost.files import write_text
-from decost.formats import read
-from decost.generators import generate
-from decost.instance import FloatArray, Instance
+from decost.files.benchmarks import Profit
+from decost.files.door import read
+from decost.files.writing import write_text
 from decost.learn.checkpoint import (
     AnyNetwork,
     WeightsError,
@@ -38,7 +36,10 @@ from decost.learn.checkpoint import (
     save_run,
     save_weights,
 )
-from decost.learn.config import AntsConfig, Source, TrainConfig, first_fault
+from decost.learn.config import AntsConfig, Source, TrainConfig
+from decost.problem.generators import generate
+from decost.problem.instance import FloatArray, Instance
+from decost.problem.validation import first_fault
 from decost.solver import solve_many
 
 VALIDATION = 2**31
@@ -134,7 +135,7 @@ def continue_run(
         seconds, cpu_seconds = float(facts["seconds"]), float(facts["cpu_seconds"])
         return Run(config, folder, network, optimizer, history, seconds, cpu_seconds)
     except ValidationError as error:
-        why = first_fault(error)
+        why = first_fault(error, prefix="option ")
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         why = str(error)
     raise WeightsError(f"{path}: is no state of a training run: {why}")
@@ -183,7 +184,8 @@ def finish_run(
 
 def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> None:
     """Write what the run has come to; the checkpoint last, so that it is never ahead."""
-    from decost.plotting import plot_training, save_figure
+    from decost.show.curves import plot_training
+    from decost.show.page import save_figure
 
     row = run.history[-1]
     for name, value in row.items():

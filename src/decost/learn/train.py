@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from decost.instance import Instance
 from decost.learn import runs
 from decost.learn.checkpoint import Network, load_weights, model_path
 from decost.learn.config import TrainConfig
@@ -52,6 +51,7 @@ from decost.learn.runs import (
 from decost.learn.teacher import grade, lesson
 from decost.learn.threads import uses_bf16
 from decost.learn.tree import STAY_DECODERS, Recipe, sample_tree
+from decost.problem.instance import Instance
 from decost.timeline.network import useful_stops
 
 GROUP = 8

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from decost.instance import FloatArray, Instance, IntArray
 from decost.learn import runs
 from decost.learn.config import AntsConfig
 from decost.learn.features import load_problems
@@ -42,6 +41,7 @@ from decost.learn.runs import (
     validation_sets,
 )
 from decost.methods.ants import AntsOptions, Colony, heat_of
+from decost.problem.instance import FloatArray, Instance, IntArray
 
 GRADIENT = 3.0
 """Longest gradient that is followed."""

@@ -21,10 +21,10 @@ import torch
 from torch import Tensor
 
 from decost.compiled import jit, lean
-from decost.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.kernels.random import RandomState, draw
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
+from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network, network_as_given
 from decost.timeline.stays import profit_of_stay, stays_of_route
 from decost.timeline.steps import earliest, travel_time

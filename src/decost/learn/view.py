@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from decost.compiled import jit, lean
-from decost.instance import BoolArray, FloatArray, IntArray
 from decost.learn.features import Problems, Tables
 from decost.learn.rollout import State
+from decost.problem.instance import BoolArray, FloatArray, IntArray
 
 TOKEN_FEATURES = 24
 """Numbers that describe a candidate."""

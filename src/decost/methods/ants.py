@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from decost.instance import FloatArray, Instance, IntArray
 from decost.kernels.ants import Trails, lay_pheromone, longest_stays, send_ants
 from decost.learn.checkpoint import find_weights, load_heatmap
 from decost.learn.heatmap import (
@@ -25,8 +24,9 @@ from decost.learn.threads import one_thread
 from decost.methods.clock import SLICE, Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method, Stays
+from decost.problem.instance import FloatArray, Instance, IntArray
+from decost.problem.plan import Solution, make_solution
 from decost.result import Result
-from decost.solution import Solution, make_solution
 from decost.stays import best_solution
 
 DECAY = 0.9

@@ -15,7 +15,7 @@ import numpy as np
 
 from decost.kernels.profile import Halt
 from decost.methods.options import Progress
-from decost.solution import Solution
+from decost.problem.plan import Solution
 
 Answer = TypeVar("Answer")
 

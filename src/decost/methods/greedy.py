@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from decost.instance import FloatArray, Instance
 from decost.kernels.construct import profit_ratio_route
 from decost.methods.options import Method, Options, Stays
+from decost.problem.instance import FloatArray, Instance
+from decost.problem.plan import Solution, make_solution
 from decost.result import Result
-from decost.solution import Solution, make_solution
 from decost.stays import best_solution, optimal_stays
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from decost.instance import Instance
 from decost.kernels.iterated import (
     copy_plan,
     iterate,
@@ -18,8 +17,9 @@ from decost.kernels.random import random_state
 from decost.kernels.reduction import useful_stops
 from decost.methods.clock import Clock
 from decost.methods.options import Method, RoundsOptions, Stays
+from decost.problem.instance import Instance
+from decost.problem.plan import make_solution
 from decost.result import Result
-from decost.solution import make_solution
 from decost.stays import best_solution
 
 

@@ -13,7 +13,6 @@ from typing import TypeAlias
 import torch
 from pydantic import Field
 
-from decost.instance import TOLERANCE, Instance
 from decost.learn.checkpoint import Network, WeightsError, find_weights, load_weights
 from decost.learn.features import SYMMETRIES, Problems, load_problems, require_device
 from decost.learn.rollout import (
@@ -27,8 +26,9 @@ from decost.learn.rollout import (
 )
 from decost.learn.threads import one_thread
 from decost.methods.options import Method, Options
+from decost.problem.instance import TOLERANCE, Instance
+from decost.problem.plan import Solution, make_solution
 from decost.result import Result
-from decost.solution import Solution, make_solution
 from decost.stays import best_solution
 
 TOGETHER = 1 << 22

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import Halt, jit, lean
-from decost.instance import FloatArray, IntArray
 from decost.kernels.random import RandomState, draw
+from decost.problem.instance import FloatArray, IntArray
 from decost.search.moves import EQUAL, Desk, best_insertion, descend
 from decost.search.team import Team, insert_at, refresh
 from decost.timeline.network import Network

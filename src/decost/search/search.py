@@ -11,11 +11,12 @@ import numpy as np
 from pydantic import Field
 
 from decost.compiled import Halt
-from decost.instance import Instance
 from decost.kernels.random import random_state
 from decost.methods.clock import Clock
 from decost.methods.greedy import first_plan
 from decost.methods.options import Method, RoundsOptions
+from decost.problem.instance import Instance
+from decost.problem.plan import Solution, with_idle_vehicles
 from decost.result import Result
 from decost.search.moves import make_desk
 from decost.search.ruin import (
@@ -32,7 +33,6 @@ from decost.search.ruin import (
     make_notes,
 )
 from decost.search.team import make_team
-from decost.solution import Solution, with_idle_vehicles
 from decost.stays import best_solution, optimal_stays
 from decost.timeline.network import Network, useful_network
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import Records, as_records, lean
-from decost.instance import FloatArray, IntArray
+from decost.problem.instance import FloatArray, IntArray
 from decost.timeline.network import Network
 from decost.timeline.steps import Back, Front, depart, join, precede, retire, visit
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import Records, as_records, jit
-from decost.instance import Arrays, BoolArray, FloatArray, Instance, IntArray
+from decost.problem.instance import Arrays, BoolArray, FloatArray, Instance, IntArray
 
 NODE = np.dtype(
     [

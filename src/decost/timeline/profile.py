@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from decost.compiled import lean
-from decost.instance import FloatArray
+from decost.problem.instance import FloatArray
 
 
 @lean

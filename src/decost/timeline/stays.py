@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from decost.compiled import jit, lean
-from decost.instance import Arrays, FloatArray, IntArray
+from decost.problem.instance import Arrays, FloatArray, IntArray
 from decost.timeline.network import Network, network_as_given
 from decost.timeline.steps import earliest, in_time, travel_time
 

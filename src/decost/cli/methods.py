@@ -1,0 +1,29 @@
+"""`decost methods`: all methods with their options."""
+
+from __future__ import annotations
+
+import typer
+
+from decost.cli.options import options_of, own_fields
+
+
+def run(context: typer.Context) -> None:
+    """List the methods and their options."""
+    from decost.methods.options import ImprovingOptions
+    from decost.solver import list_methods, missing_methods
+
+    improving = []
+    for method in list_methods():
+        typer.echo(f"{method.name:<10} {method.description}")
+        options = options_of(own_fields(method.options))
+        if options:
+            formatter = context.make_formatter()
+            formatter.current_indent = 4
+            formatter.write_dl([option.get_help_record(context) for option in options])
+            typer.echo(formatter.getvalue(), nl=False)
+        if issubclass(method.options, ImprovingOptions):
+            improving.append(method.name)
+    for complaint in missing_methods():
+        typer.echo(complaint)
+    typer.echo("\nAll of them take --seed and --time-limit.")
+    typer.echo(f"A plan to improve, --start PLAN, is taken by: {', '.join(improving)}.")

@@ -1,0 +1,63 @@
+"""What commands share: arguments that mean the same everywhere, and what they require of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from decost.problem.instance import Instance
+
+InstanceFile = Annotated[
+    Path, typer.Argument(help="Instance: JSON, Solomon or KU Leuven file; set: .npz or .jsonl.")
+]
+PlanFile = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="Plan, as `decost solve --out` writes it.")
+]
+Vehicles = Annotated[int | None, typer.Option(help="Number of vehicles, instead of the file's.")]
+Profit = Annotated[
+    str, typer.Option(help="Profits of a Solomon or KU Leuven file: fixed or variable.")
+]
+Truncate = Annotated[
+    str,
+    typer.Option(help="Decimals of distances in such a file: 0 to 9, none, or auto (convention)."),
+]
+
+
+class InputError(Exception):
+    """Bad input, in one line."""
+
+
+def read_file(
+    file: Path, profit: str, truncate: str, vehicles: int | None
+) -> tuple[list[Instance], bool]:
+    """Read an instance or a set, and say whether it is a set."""
+    from decost.files.door import read_any
+
+    decimals: Any = int(truncate) if truncate in tuple("0123456789") else truncate
+    return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
+
+
+def require_other(path: Path, file: Path) -> None:
+    """Refuse an output that would take the place of the instance."""
+    if path.is_file() and path.samefile(file):
+        raise InputError(f"{path}: is the instance itself, and would be lost")
+
+
+def require_picture(path: Path) -> None:
+    """Refuse an ending that is none of a picture."""
+    from decost.show.page import FORMATS
+
+    *some, last = (f".{ending}" for ending in FORMATS)
+    if path.suffix.lower() not in (*some, last):
+        raise InputError(f"{path}: a picture must end in {', '.join(some)} or {last}")
+
+
+def draw(instance: Instance, solution: Any, path: Path) -> None:
+    """Draw a plan to a file."""
+    from decost.show.page import save_figure
+    from decost.show.plan import plot_plan
+
+    save_figure(plot_plan(instance, solution), path)

@@ -1,0 +1,1 @@
+"""How instances and plans come in and go out."""

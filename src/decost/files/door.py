@@ -1,0 +1,158 @@
+"""Reading and writing instances, sets of instances and plans.
+
+A file is known by its content: JSON instances, `.jsonl` and `.npz` sets, Solomon's VRPTW files
+and KU Leuven's (T)OPTW files. Files are data from outside: sizes are limited, nothing in them
+is executed, and every complaint names the file, the field and the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from decost.files import limits
+from decost.files.arrays import arrays_of, read_arrays
+from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon
+from decost.files.instances import instance_dict, instance_of, pretty
+from decost.files.json import parsed
+from decost.files.limits import FormatError
+from decost.files.lines import holds_lines, read_lines
+from decost.files.plans import read_solution, read_solutions
+from decost.files.writing import replacing, write_text
+from decost.problem.instance import Instance, InstanceError
+from decost.result import Result
+
+__all__ = ["read", "read_any", "read_set", "read_solution", "read_solutions", "write"]
+
+
+def read(
+    path: str | Path,
+    *,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+    vehicles: int | None = None,
+) -> Instance:
+    """Read one instance.
+
+    Parameters
+    ----------
+    path
+        A JSON instance, a Solomon file or a KU Leuven (T)OPTW file.
+    profit
+        How to read a Solomon or KU Leuven file: "fixed" makes it an OPTW; "variable" lets a
+        stay be longer than the service time by up to 30 and multiplies the profit with it.
+    truncate
+        Decimals after which distances of such a file are cut off. By convention ("auto")
+        1 for whole-numbered coordinates (Solomon's) and 2 for others (Cordeau's) with fixed
+        profits, and "none" with variable ones.
+    vehicles
+        Number of vehicles, instead of the file's (which is 1 unless a JSON file says other).
+
+    Raises
+    ------
+    FormatError
+        If the file is not a valid instance, or holds a set (see `read_set`).
+    OSError
+        If it cannot be opened.
+    """
+    instances, is_set = read_any(path, profit=profit, truncate=truncate, vehicles=vehicles)
+    if is_set:
+        raise FormatError(f"{path}: holds a set of {len(instances)} instances: use read_set")
+    return instances[0]
+
+
+def read_set(
+    path: str | Path,
+    *,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+    vehicles: int | None = None,
+) -> list[Instance]:
+    """Read a set of instances (`.npz` or `.jsonl`); a single instance is a set of one.
+
+    The parameters are those of `read`.
+    """
+    return read_any(path, profit=profit, truncate=truncate, vehicles=vehicles)[0]
+
+
+def read_any(
+    path: str | Path, *, profit: Profit, truncate: Truncate, vehicles: int | None
+) -> tuple[list[Instance], bool]:
+    """Read whatever a file holds, and say whether that is a set."""
+    if profit not in get_args(Profit):
+        raise FormatError(f"profit = {profit!r}: must be fixed or variable")
+    if truncate not in ("auto", "none", *range(10)):
+        raise FormatError(f"truncate = {truncate!r}: must be from 0 to 9, none or auto")
+    path = Path(path)
+    try:
+        with path.open("rb") as file:  # once only: it may be a pipe
+            data = file.read(limits.MAX_BYTES + 1)
+            is_npz, is_lines = data.startswith(b"PK\x03\x04"), holds_lines(path, data)
+            is_set = is_npz or is_lines
+            if is_set:
+                data += file.read(limits.MAX_SET_BYTES - limits.MAX_BYTES)
+        limits.require_size(path, data, limits.MAX_SET_BYTES if is_set else limits.MAX_BYTES)
+        plain = profit == "fixed" and truncate == "auto"
+        if not plain and (is_set or data.lstrip().startswith(b"{")):
+            raise FormatError(
+                f"{path}: profit and truncate are for Solomon's and KU Leuven's files, and this "
+                "one says both itself"
+            )
+        if is_npz:
+            instances = read_arrays(path, data)
+        elif is_lines:
+            instances = read_lines(path, data)
+        else:
+            instances = [_read_text(path, limits.decoded(path, data), profit, truncate)]
+        if vehicles is not None:
+            instances = [instance.replace(vehicles=vehicles) for instance in instances]
+    except InstanceError as error:
+        raise FormatError(f"{path}: {error}") from None
+    return instances, is_set
+
+
+def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> None:
+    """Write an instance or a result as JSON, or a set of instances as `.npz` or `.jsonl`.
+
+    The file is written whole or not at all. With one of the endings of a set, an instance is
+    written as a set of one.
+    """
+    if isinstance(thing, Instance) and Path(path).suffix in (".npz", ".jsonl"):
+        thing = [thing]
+    if isinstance(thing, Result):
+        head = {"format": "decost-solution", "version": 1, "instance": thing.instance.name}
+        write_text(path, json.dumps(head | thing.to_dict(), indent=1) + "\n")
+    elif isinstance(thing, Instance):
+        text = pretty(instance_dict(thing))
+        limits.require_size(path, text, limits.MAX_BYTES)
+        write_text(path, text)
+    elif not thing:
+        raise FormatError(f"{path}: a set needs at least one instance")
+    elif Path(path).suffix == ".npz":
+        arrays = arrays_of(thing)
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+    elif Path(path).suffix == ".jsonl":
+        write_text(path, "".join(json.dumps(instance_dict(one)) + "\n" for one in thing))
+    else:
+        raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
+
+
+def _read_text(path: Path, text: str, profit: Profit, truncate: Truncate) -> Instance:
+    if text.lstrip().startswith("{"):
+        return instance_of(path, parsed(path, text))
+    rows = [line.split() for line in text.splitlines() if line.split()]
+    if not rows:
+        raise FormatError(f"{path}: is empty")
+    if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
+        return read_solomon(path, rows, profit, truncate)
+    if len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d{1,9}", w) for w in rows[0]):
+        return read_leuven(path, rows, profit, truncate)
+    raise FormatError(
+        f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven)"
+    )

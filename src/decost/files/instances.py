@@ -1,0 +1,167 @@
+"""Instances as JSON objects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from decost.files.json import Schema, validated
+from decost.files.limits import FormatError
+from decost.problem.instance import MAX_STOPS, Instance
+
+# Fields of a stop that are left out of a file when they are at their default.
+NODE_FIELDS = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
+
+_Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
+
+
+class _Place(Schema):
+    x: float | None = None
+    y: float | None = None
+
+
+class _Stop(_Place):
+    id: str | None = None
+    open: float = 0.0
+    close: float | None = None
+    leave_by: float | None = None
+    reward: float = 0.0
+    min_stay: float = 0.0
+    rate: float | None = Field(None, ge=0)
+    max_stay: float | None = None
+    profit: (
+        Annotated[
+            list[Annotated[list[float], Field(min_length=2, max_length=2)]],
+            Field(max_length=1000, fail_fast=True),
+        ]
+        | None
+    ) = None
+
+
+class _InstanceFile(Schema):
+    format: Literal["decost-instance"]
+    version: Literal[1]
+    name: str = ""
+    budget: float
+    vehicles: int = 1
+    speed: float = 1.0
+    depot: _Place = _Place()
+    end: _Place | None = None
+    stops: list[_Stop] = Field(max_length=MAX_STOPS, fail_fast=True)
+    travel: list[_Row] | None = Field(None, max_length=MAX_STOPS + 2, fail_fast=True)
+
+
+def instance_of(where: str | Path, data: Any) -> Instance:
+    """Make the instance that parsed JSON describes."""
+    file = validated(_InstanceFile, where, data)
+    stops = file.stops
+    places = [("depot", file.depot), *((f"stops[{k}]", stop) for k, stop in enumerate(stops))]
+    if file.end is not None:
+        places.append(("end", file.end))
+    points = [(place.x, place.y) for _, place in places]
+    known = [None not in point for point in points]
+    for (name, place), complete in zip(places, known, strict=True):
+        if not complete and (file.travel is None or any(known) or place.x != place.y):
+            axis = "y" if place.x is not None else "x"
+            raise FormatError(f"{where}: {name}.{axis}: missing")
+    for k, stop in enumerate(stops):
+        if stop.profit is not None and (stop.rate is not None or stop.max_stay is not None):
+            other = "rate" if stop.rate is not None else "max_stay"
+            raise FormatError(f"{where}: stops[{k}].{other}: cannot be combined with profit")
+        if stop.rate is not None and stop.max_stay is None:
+            raise FormatError(f"{where}: stops[{k}].max_stay: missing, but rate is given")
+        if stop.max_stay is not None and stop.max_stay < stop.min_stay:
+            raise FormatError(
+                f"{where}: stops[{k}].max_stay = {stop.max_stay}: "
+                f"is less than min_stay = {stop.min_stay}"
+            )
+    if file.travel is not None:
+        shape = len(places)
+        if len(file.travel) != shape:
+            raise FormatError(f"{where}: travel: has {len(file.travel)} rows, must be {shape}")
+        for k, row in enumerate(file.travel):
+            if len(row) != shape:
+                raise FormatError(f"{where}: travel[{k}]: has {len(row)} entries, must be {shape}")
+    ids = None
+    if any(stop.id is not None for stop in stops):
+        ids = [str(k + 1) if stop.id is None else stop.id for k, stop in enumerate(stops)]
+    return Instance(
+        budget=file.budget,
+        xy=np.array(points, dtype=np.float64) if all(known) else None,
+        travel=file.travel,
+        speed=file.speed,
+        separate_end=file.end is not None,
+        open=[0.0, *(stop.open for stop in stops)],
+        close=[0.0, *(np.inf if stop.close is None else stop.close for stop in stops)],
+        leave_by=[0.0, *(np.inf if stop.leave_by is None else stop.leave_by for stop in stops)],
+        reward=[0.0, *(stop.reward for stop in stops)],
+        min_stay=[0.0, *(stop.min_stay for stop in stops)],
+        pieces=[[], *(_file_pieces(stop) for stop in stops)],
+        vehicles=file.vehicles,
+        ids=ids,
+        name=file.name,
+    )
+
+
+def _file_pieces(stop: _Stop) -> list[list[float]]:
+    if stop.profit is not None:
+        return stop.profit
+    if stop.max_stay is None:
+        return []
+    return [[stop.rate or 0.0, stop.max_stay - stop.min_stay]]
+
+
+def instance_dict(instance: Instance) -> dict[str, Any]:
+    """Describe an instance; fields of a stop that are at their default are left out."""
+
+    def place(node: int) -> dict[str, Any]:
+        if instance.xy is None:
+            return {}
+        return {"x": _plain(instance.xy[node, 0]), "y": _plain(instance.xy[node, 1])}
+
+    data: dict[str, Any] = {
+        "format": "decost-instance",
+        "version": 1,
+        "name": instance.name,
+        "budget": _plain(instance.budget),
+        "vehicles": instance.vehicles,
+        "speed": _plain(instance.speed),
+        "depot": place(0),
+    }
+    if instance.separate_end:
+        data["end"] = place(instance.end)
+    pieces = instance.pieces
+    data["stops"] = []
+    for stop in range(1, instance.nodes):
+        row: dict[str, Any] = {} if instance.ids is None else {"id": instance.ids[stop - 1]}
+        row |= place(stop)
+        for field, default in NODE_FIELDS.items():
+            value = getattr(instance, field)[stop]
+            if value != default:
+                row[field] = _plain(value)
+        if len(pieces[stop]):
+            row["profit"] = [[_plain(rate), _plain(length)] for rate, length in pieces[stop]]
+        data["stops"].append(row)
+    if instance.matrix is not None:
+        data["travel"] = [[_plain(value) for value in row] for row in instance.matrix]
+    return data
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+def pretty(data: dict[str, Any]) -> str:
+    """Write JSON with one stop and one matrix row a line."""
+    parts = []
+    for field, value in data.items():
+        if field in ("stops", "travel") and value:
+            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value)
+            parts.append(f'"{field}": [\n  {rows}\n ]')
+        else:
+            parts.append(f'"{field}": {json.dumps(value, ensure_ascii=False)}')
+    return "{\n " + ",\n ".join(parts) + "\n}\n"

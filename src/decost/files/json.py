@@ -1,0 +1,54 @@
+"""JSON from outside: strict, and with complaints that name the field and the value."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from decost.files.limits import FormatError
+from decost.problem.validation import first_fault, shortened
+
+
+class Schema(BaseModel):
+    """Fields of a JSON object, of which none is unknown."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+AnySchema = TypeVar("AnySchema", bound=Schema)
+
+
+def parsed(where: str | Path, text: str) -> Any:
+    """Read JSON in which no name is given twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        data = dict(pairs)
+        if len(data) < len(pairs):
+            twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+            raise FormatError(f"{where}: {shortened(twice)}: is given twice")
+        return data
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"{where}: line {error.lineno}, column {error.colno}: broken JSON: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise FormatError(f"{where}: broken JSON: nested too deeply") from None
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(f"{where}: broken JSON: {error}") from None
+
+
+def validated(schema: type[AnySchema], where: str | Path, data: Any) -> AnySchema:
+    """Read data by a schema."""
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        raise FormatError(f"{where}: {first_fault(error)}") from None

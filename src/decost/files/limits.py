@@ -1,0 +1,29 @@
+"""Limits on what is read, and the error that says what is wrong with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MAX_BYTES = 64 * 2**20
+"""Largest instance or plan file, and largest line of a `.jsonl` set."""
+
+MAX_SET_BYTES = 2**31
+"""Largest set, unpacked."""
+
+
+class FormatError(ValueError):
+    """A file cannot be read; the message names the file, the field and the value."""
+
+
+def require_size(path: str | Path, content: str | bytes, most: int) -> None:
+    """Refuse what is longer than it may be."""
+    if len(content) > most:
+        raise FormatError(f"{path}: is larger than {most} bytes")
+
+
+def decoded(path: str | Path, data: bytes) -> str:
+    """Read bytes as text."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: byte {error.start} is not text (UTF-8)") from None

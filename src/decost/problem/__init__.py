@@ -1,0 +1,1 @@
+"""What is to be solved, and what solves it."""

@@ -1,0 +1,67 @@
+"""Tests of the limits on what is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foreign_files import arrays, document, refusal
+
+import decost
+from decost import FormatError, Instance
+from decost.files.door import read_solutions
+from decost.files.limits import MAX_BYTES
+
+
+@pytest.mark.parametrize("head", [b"", b"{", b"1 1 1 1\n"])
+def test_huge_file(tmp_path: Path, head: bytes) -> None:
+    """A file of gigabytes is refused without being read."""
+    path = tmp_path / "a.json"
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(2**33)
+    with pytest.raises(FormatError, match=f"is larger than {MAX_BYTES} bytes"):
+        decost.read(path)
+
+
+def test_limits_of_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set may be larger than an instance, but each of its lines may not, and it has a limit."""
+    line = json.dumps(document())
+    monkeypatch.setattr("decost.files.limits.MAX_BYTES", len(line) + 1)
+    monkeypatch.setattr("decost.files.limits.MAX_SET_BYTES", 5 * (len(line) + 1))
+    path = tmp_path / "a"
+    path.write_text(f"{line}\n" * 5)
+    assert len(decost.read_set(path)) == 5
+    assert refusal(path, f"{line}\n" * 6) == f"is larger than {5 * (len(line) + 1)} bytes"
+    assert refusal(path, f"{line}\n{line} \n") == f"line 2: is larger than {len(line) + 1} bytes"
+    assert refusal(path, f"{line}  ") == f"is larger than {len(line) + 1} bytes"
+    plans = [json.dumps({"index": k, "routes": []}) for k in range(99)]
+    path.write_text("\n".join(plans))
+    with pytest.raises(FormatError, match=r"line \d+: the set is larger than"):
+        read_solutions(path, [Instance(budget=1, xy=[[0, 0]])] * 99)
+
+
+def test_packed_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file that would unpack to a large one is refused before it is unpacked."""
+    content = arrays(open=np.zeros((2, 500_000)))
+    assert len(content) < 50_000
+    monkeypatch.setattr("decost.files.limits.MAX_SET_BYTES", 10**6)
+    monkeypatch.setattr("decost.files.limits.MAX_BYTES", 10**5)
+    monkeypatch.setattr(np, "load", lambda *given, **options: pytest.fail("was unpacked"))
+    message = refusal(tmp_path / "a.npz", content)
+    assert "bytes unpacked, at most 1000000" in message
+
+
+def test_what_could_not_be_read_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An instance too large for a JSON file is refused by the writer, the old file kept."""
+    (instance,) = decost.generate("paper", nodes=50)
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    monkeypatch.setattr("decost.files.limits.MAX_BYTES", 1000)
+    with pytest.raises(FormatError, match=r"a\.json: is larger than 1000 bytes"):
+        decost.write(instance, path)
+    assert path.read_text() == "old"

@@ -1,0 +1,258 @@
+"""Tests of the generators: the paper's instances bit for bit, and what `mixed` promises."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from decost import Instance, generate, read_set
+from decost.problem.generators import FAMILIES, _TorchStream, paper_budget
+
+BOTH = pytest.mark.parametrize("family", FAMILIES)
+
+
+def draw_with_torch(nodes: int, window: float, count: int, seed: int) -> dict[str, np.ndarray]:
+    """Draw the paper's instances with torch itself, in the order of the published code."""
+    source = torch.Generator().manual_seed(seed)
+    xy = torch.rand(count, nodes, 2, generator=source) * 100
+    tours = torch.stack([torch.randperm(nodes - 1, generator=source) + 1 for _ in range(count)])
+    distance = torch.cdist(xy, xy, compute_mode="donot_use_mm_for_euclid_dist")
+    rows = torch.arange(count)
+    place = torch.zeros(count, dtype=torch.long)
+    travelled = torch.zeros(count)
+    opens = torch.zeros(count, nodes)
+    for stop in tours.T:
+        travelled += distance[rows, place, stop]
+        earliest = travelled - window / 2
+        opens[rows, stop] = earliest + torch.rand(count, generator=source) * (window / 2)
+        torch.rand(count, generator=source)
+        place = stop
+    closes = opens + window / 4
+    rate = torch.rand(count, nodes, generator=source) * 10
+    drawn = {"xy": xy / 100, "open": opens / 100, "close": closes / 100, "rate": rate}
+    return {field: values.numpy() for field, values in drawn.items()}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2025, 2**32 + 5, 2**63 - 1])
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 1000])
+def test_stream_is_the_one_of_torch(seed: int, size: int) -> None:
+    """Floats and permutations equal torch's, one after the other and in any mixture."""
+    mine, theirs = _TorchStream(seed), torch.Generator().manual_seed(seed)
+    for _ in range(2):
+        drawn = mine.rand(size, 3)
+        assert drawn.dtype == np.float32
+        assert drawn.tolist() == torch.rand(size, 3, generator=theirs).tolist()
+        permutations = [torch.randperm(size, generator=theirs).tolist() for _ in range(3)]
+        assert mine.permutations(3, size).tolist() == permutations
+
+
+@pytest.mark.parametrize(
+    ("nodes", "window", "count", "seed"),
+    [(50, 100, 3, 2025), (100, 500, 2, 1), (7, 33.3, 20, 9), (2, 100, 5, 0), (500, 100, 1, 3)],
+)
+def test_paper_equals_torch(nodes: int, window: float, count: int, seed: int) -> None:
+    """Every number is the one that torch gives, to the last bit."""
+    drawn = draw_with_torch(nodes, window, count, seed)
+    instances = generate("paper", nodes=nodes, window=window, count=count, seed=seed)
+    for k, instance in enumerate(instances):
+        assert instance.xy is not None
+        assert instance.xy.tolist() == drawn["xy"][k].tolist()
+        for field in ("open", "close"):
+            assert getattr(instance, field)[1:].tolist() == drawn[field][k, 1:].tolist()
+        assert instance.piece_rate.tolist() == drawn["rate"][k, 1:].tolist()
+        width = instance.close[1:] - instance.open[1:]
+        assert instance.max_stay[1:].tolist() == width.tolist()
+
+
+def test_paper_equals_the_published_set(data: Path) -> None:
+    """The first 1,000 of the 10,000 test instances that the paper's authors published."""
+    mine = generate("paper", nodes=50, window=100, count=10_000, seed=2025)
+    published = read_set(data / "paper_n50_tw100.npz")
+    assert len(published) == 1000
+    for made, given in zip(mine, published, strict=False):
+        assert made.replace(name="") == given
+
+
+def test_paper_digest() -> None:
+    """A fixed digest, so that nothing changes unnoticed where neither file nor torch is."""
+    digest = hashlib.sha256()
+    for instance in generate("paper", nodes=50, window=100, count=10, seed=2025):
+        assert instance.xy is not None
+        for values in (instance.xy, instance.open, instance.close, instance.piece_rate):
+            digest.update(values.astype("<f8").tobytes())
+    assert digest.hexdigest()[:16] == "d23777e3040e95fb"
+
+
+def test_paper_follows_its_description() -> None:
+    """Windows are W/4 wide and open up to W/2 before the tour gets there; W = TW / 100."""
+    instances = generate("paper", nodes=50, window=200, count=20, seed=4)
+    for instance in instances:
+        assert instance.xy is not None
+        assert instance.problem == "OPTWVP"
+        assert (instance.speed, instance.budget, instance.vehicles) == (1, 10, 1)
+        assert ((instance.xy >= 0) & (instance.xy < 1)).all()
+        width = instance.close[1:] - instance.open[1:]
+        assert width == pytest.approx(np.full(49, 0.5), abs=1e-5)
+        assert instance.max_stay[1:].tolist() == width.tolist()
+        assert ((instance.piece_rate >= 0) & (instance.piece_rate < 10)).all()
+        assert instance.open[1:].min() > -1
+    opens = np.array([instance.open[1:] for instance in instances])
+    # 49 legs of 0.52 on average; the last window opens 0.5 before that on average.
+    assert opens.max(axis=1).mean() == pytest.approx(49 * 0.5214 - 0.5, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "budget"), [(50, 10), (100, 16.5), (500, 50), (20, 6.5), (200, 29)]
+)
+def test_paper_budget(nodes: int, budget: float) -> None:
+    """The paper's three, and 4 + n / 8 for other sizes; a budget given goes first."""
+    assert paper_budget(nodes) == budget
+    assert generate("paper", nodes=nodes)[0].budget == budget
+    assert generate("paper", nodes=nodes, budget=7)[0].budget == 7
+
+
+def test_mixed_has_all_that_it_promises() -> None:
+    """Each feature is in many instances, and none is in all places."""
+    instances = generate("mixed", nodes=30, count=300, seed=1)
+
+    def share(feature: Any) -> float:
+        return float(np.mean([bool(feature(instance)) for instance in instances]))
+
+    def stops(instance: Instance, field: str) -> np.ndarray:
+        return getattr(instance, field)[1:]
+
+    def pieces(instance: Instance) -> np.ndarray:
+        return np.diff(instance.piece_start)[1:]
+
+    def nearest(xy: np.ndarray) -> float:
+        distance = np.hypot(*(xy[:, None] - xy).transpose(2, 0, 1))
+        return float(np.median(np.sort(distance, axis=1)[:, 1]))
+
+    uniform = np.median([nearest(np.random.default_rng(k).random((30, 2))) for k in range(100)])
+    assert share(lambda one: nearest(one.xy) < 0.7 * uniform) > 0.2  # clustered
+    assert (
+        share(lambda one: (stops(one, "close") - stops(one, "open")).max() > one.budget / 2) > 0.5
+    )
+    assert share(lambda one: np.isinf(stops(one, "close")).any()) > 0.9
+    assert share(lambda one: (stops(one, "open") < 0).any()) > 0.9
+    assert share(lambda one: stops(one, "max_stay").max() < one.budget / 3) == 1  # short stays
+    assert share(lambda one: (pieces(one) == 0).any() and (pieces(one) > 0).any()) == 1
+    assert share(lambda one: (stops(one, "reward") > 0).any()) == 1
+    assert share(lambda one: (stops(one, "reward")[pieces(one) == 0] > 0).all()) == 1
+    assert share(lambda one: (stops(one, "min_stay") > 0).any()) == 1
+    assert share(lambda one: (pieces(one) >= 2).any()) == 1
+    assert share(lambda one: np.isfinite(stops(one, "leave_by")).any()) > 0.9
+    limited = np.mean([np.isfinite(stops(one, "leave_by")).mean() for one in instances])
+    rewarded = np.mean([(stops(one, "reward") > 0).mean() for one in instances])
+    assert 0.1 < limited < 0.2
+    assert 0.3 < rewarded < 0.6
+    assert 0.15 < share(lambda one: one.matrix is not None) < 0.35
+    assert share(lambda one: (one.travel != one.travel.T).any()) == share(
+        lambda one: one.matrix is not None
+    )
+    for one in instances:
+        distance = one.replace(travel=None).travel
+        assert ((0.8 * distance <= one.travel) & (one.travel <= 1.5 * distance)).all()
+    assert len({instance.budget for instance in instances}) == 300
+    assert share(lambda one: one.problem == "OPTWVP") == 1
+
+
+def test_mixed_digest() -> None:
+    """A fixed digest of rounded values, so that nothing changes unnoticed."""
+    digest = hashlib.sha256()
+    fields = ("xy", "travel", "open", "close", "leave_by", "reward", "min_stay")
+    for instance in generate("mixed", nodes=30, count=20, seed=1):
+        for field in (*fields, "piece_rate", "piece_length"):
+            digest.update(np.round(getattr(instance, field), 9).astype("<f8").tobytes())
+    assert digest.hexdigest()[:16] == "a7d848992ff61685"
+
+
+def test_mixed_window_scales_the_windows() -> None:
+    """Half the window, half the width."""
+    wide, narrow = (generate("mixed", window=window, count=5, seed=3) for window in (100, 50))
+    for one, other in zip(wide, narrow, strict=True):
+        bounded = np.isfinite(one.close[1:])
+        width = [(instance.close - instance.open)[1:][bounded] for instance in (one, other)]
+        assert width[0] == pytest.approx(2 * width[1])
+
+
+@BOTH
+def test_same_seed_same_instances(family: str) -> None:
+    """Equal arguments give equal instances, another seed others, with names of their own."""
+    first, again, other = (generate(family, nodes=9, count=3, seed=seed) for seed in (5, 5, 6))
+    assert first == again
+    assert all(one != two for one, two in zip(first, other, strict=True))
+    assert len({instance.name for instance in first + other}) == 6
+
+
+def test_mixed_instances_do_not_depend_on_the_count() -> None:
+    """A smaller set is the beginning of a larger one."""
+    assert generate("mixed", nodes=9, count=5, seed=5)[:2] == generate(
+        "mixed", nodes=9, count=2, seed=5
+    )
+
+
+@BOTH
+def test_global_random_states_are_left_alone(family: str) -> None:
+    """Neither numpy's nor Python's nor torch's generator moves."""
+    before = (repr(np.random.get_state()), random.getstate(), torch.get_rng_state().tolist())  # noqa: NPY002
+    generate(family, count=2, seed=1)
+    after = (repr(np.random.get_state()), random.getstate(), torch.get_rng_state().tolist())  # noqa: NPY002
+    assert before == after
+
+
+@BOTH
+def test_defaults(family: str) -> None:
+    """Without arguments: one instance of 50 nodes, with the paper's window 100 and seed 0."""
+    usual = generate(family, nodes=50, window=100, count=1, seed=0, budget=None, vehicles=1)
+    assert generate(family) == usual
+    assert len(usual) == 1
+
+
+@BOTH
+def test_sizes(family: str) -> None:
+    """From no instance and no stop up, and for teams."""
+    assert generate(family, count=0) == []
+    assert [one.stops for one in generate(family, nodes=1, count=2)] == [0, 0]
+    assert generate(family, nodes=2, vehicles=4)[0].vehicles == 4
+    for budget in (0, 10**6):
+        assert generate(family, nodes=5, budget=budget, window=budget)[0].budget == budget
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nodes": 0}, "nodes = 0: must be from 1 to 5001"),
+        ({"nodes": 5002}, "nodes = 5002: must be from 1 to 5001"),
+        ({"nodes": 5.5}, "nodes = 5.5: must be a whole number"),
+        ({"count": -1}, "count = -1: must be from 0 to 10000000"),
+        ({"count": 10**8}, "count = 100000000: must be"),
+        ({"seed": -1}, "seed = -1: must be from 0"),
+        ({"seed": 2**63}, "seed = 9223372036854775808: must be from 0"),
+        ({"seed": "a"}, "seed = 'a': must be a whole number"),
+        ({"window": -1}, "window = -1: must be from 0 to 1000000"),
+        ({"window": float("nan")}, "window = nan: must be from 0"),
+        ({"window": 1e308}, "window = 1e+308: must be from 0"),
+        ({"budget": -2.0}, "budget = -2.0: must be from 0 to 1000000"),
+        ({"budget": float("inf")}, "budget = inf: must be from 0"),
+        ({"vehicles": 0}, "vehicles = 0: must be from 1"),
+    ],
+)
+def test_bad_arguments(family: str, changes: dict[str, Any], message: str) -> None:
+    """Each is refused with its name and value."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        generate(family, **changes)
+    assert message in str(caught.value)
+
+
+def test_unknown_family() -> None:
+    """The families that there are are listed."""
+    with pytest.raises(ValueError, match="family 'x': unknown, choose from: paper, mixed"):
+        generate("x")
