@@ -19,8 +19,8 @@ settings.load_profile("steady")
 
 @pytest.fixture(params=[method.name for method in decost.list_methods()])
 def method(request: pytest.FixtureRequest) -> str:
-    """Every method in turn, by its name."""
-    return str(request.param)
+    """Every method in turn, by its name, with nothing left to compile."""
+    return decost.prepare(str(request.param)).name
 
 
 @pytest.fixture(
@@ -31,8 +31,8 @@ def method(request: pytest.FixtureRequest) -> str:
     ]
 )
 def improving(request: pytest.FixtureRequest) -> str:
-    """Every method that goes on improving its plan, by its name."""
-    return str(request.param)
+    """Every method that goes on improving its plan, by its name, with nothing left to compile."""
+    return decost.prepare(str(request.param)).name
 
 
 @pytest.fixture
