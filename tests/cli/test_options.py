@@ -81,7 +81,7 @@ def test_method_options(
         (["--witdh", "3"], "--witdh: no such option; did you mean --width?"),
         (["--methd", "own"], "--methd: no such option; did you mean --method?"),
         (["--xyz", "3"], "--xyz: no such option; see decost solve --help"),
-        (["--fast=perhaps"], "Option '--fast' does not take a value."),
+        (["--fast=perhaps"], "--fast=perhaps: must be true or false"),
         (["--start-at", "nan"], "option start_at = 'nan': "),
         (["--width", "1", "2"], "Got unexpected extra argument(s) (2)"),
     ],
