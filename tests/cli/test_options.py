@@ -81,7 +81,7 @@ def test_method_options(
         (["--witdh", "3"], "--witdh: no such option; did you mean --width?"),
         (["--methd", "own"], "--methd: no such option; did you mean --method?"),
         (["--xyz", "3"], "--xyz: no such option; see decost solve --help"),
-        (["--fast=perhaps"], "Option '--fast' does not take a value."),
+        (["--fast=perhaps"], "--fast=perhaps: must be true or false"),
         (["--start-at", "nan"], "option start_at = 'nan': "),
         (["--width", "1", "2"], "Got unexpected extra argument(s) (2)"),
     ],
@@ -134,3 +134,27 @@ def test_train_help(call: Call) -> None:
     assert (code, err) == (0, "")
     for words in ("--epochs", "[default: 800]", "--no-ptar", "--teacher", "--resume", "--device"):
         assert words in out
+
+
+def test_train_help_on_a_heatmap(call: Call) -> None:
+    """A heatmap has settings of its own, and there is only one network for it."""
+    code, out, err = call("train", "gfacs", "--help")
+    assert (code, err) == (0, "")
+    for words in ("--ants <int>", "[default: 30]", "--stays <optimal|greedy>"):
+        assert words in out
+    assert "--network" not in out
+    assert "--ants" not in call("train", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--epohcs", "3"], "--epohcs: no such option; did you mean --epochs?"),
+        (["gfacs", "--ant", "3"], "--ant: no such option; did you mean --ants?"),
+        (["--epochs", "few"], "option epochs = 'few': Input should be a valid integer"),
+        (["pomo"], "pomo: unexpected; what can be trained beside a network is gfacs"),
+    ],
+)
+def test_wrong_settings(call: Call, words: list[str], message: str) -> None:
+    """What is wrong with the settings of a training is told like that of a method's options."""
+    assert call.complaint("train", *words).startswith(message)

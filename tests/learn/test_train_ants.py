@@ -236,7 +236,7 @@ def test_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--samples", "5"], "option samples = '5': "),
+        (["--samples", "5"], "--samples: no such option"),
         (["--ants", "0"], "option ants = '0': "),
         (["--nodes", "1"], "nodes = '1': "),
         (["--resume", "nowhere"], "nowhere: holds no checkpoint to resume from"),

@@ -318,7 +318,7 @@ def test_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         (["--nodes", "1"], "nodes = '1': "),
         (["--window", "0"], "window = '0': "),
         (["--learning-rate", "nan"], "option learning_rate = 'nan': "),
-        (["--ptar=maybe"], "option ptar = 'maybe': "),
+        (["--ptar=maybe"], "--ptar=maybe: must be true or false"),
         (["--threads=-1"], "option threads = '-1': "),
     ],
 )

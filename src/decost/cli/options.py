@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, 
 import typer
 from typer.core import TyperCommand
 
+from decost.cli.shared import InputError
 from decost.methods.options import ImprovingOptions, Options
 
 if TYPE_CHECKING:
@@ -106,4 +107,4 @@ def _flag(word: str, fields: Fields) -> str:
         return flag
     if value.lower() in ("false", "0", "no", "off"):
         return f"--no-{flag.removeprefix('--')}"
-    return word
+    raise InputError(f"{word}: must be true or false")
