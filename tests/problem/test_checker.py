@@ -311,6 +311,5 @@ def test_checker_shares_no_code_with_the_methods() -> None:
         "print(*[m for m in sys.modules if m.startswith(('decost.', 'numba'))])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {
-        f"decost.{name}" for name in ("checker", "instance", "result", "solution")
-    }
+    room = {f"decost.problem.{name}" for name in ("checker", "instance", "plan")}
+    assert set(done.stdout.split()) == {"decost.problem"} | room
