@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from decost.instance import Instance
-from decost.kernels.reduction import Useful, useful_stops
 from decost.methods.clock import Clock
 from decost.result import Result
 from decost.solver import solve
 from decost.stays import best_solution, optimal_stays
+from decost.timeline.network import Useful, useful_stops
 
 if TYPE_CHECKING:
     from decost.solution import Solution

@@ -24,9 +24,9 @@ from decost.exact.pricing import choose_routes, priced, promising_arcs, team_pro
 from decost.exact.tree import SHARE, Branch, Incumbent, Tree
 from decost.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import Method
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.stays import best_solution, optimal_stays
 
 INERTIA, LEAST_INERTIA = 0.7, 0.1

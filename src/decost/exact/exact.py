@@ -37,9 +37,9 @@ from decost.exact.labels import (
 )
 from decost.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.solution import Solution
 from decost.stays import best_solution, flatten_routes
 from decost.timeline.network import Network, useful_network

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from decost.compiled import jit
 from decost.instance import BoolArray, FloatArray, IntArray
-from decost.kernels.profile import jit
 
 TOKEN_FEATURES = 24
 """Numbers that describe a candidate."""

@@ -23,9 +23,9 @@ from decost.learn.heatmap import (
 )
 from decost.learn.threads import one_thread
 from decost.methods.clock import SLICE, Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method, Stays
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.solution import Solution, make_solution
 from decost.stays import best_solution
 

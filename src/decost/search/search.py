@@ -14,9 +14,9 @@ from decost.compiled import Halt
 from decost.instance import Instance
 from decost.kernels.random import random_state
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import Method, RoundsOptions
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.search.moves import make_desk
 from decost.search.ruin import (
     BEST,

@@ -20,10 +20,10 @@ from pydantic import Field
 from decost.checker import check
 from decost.instance import TOLERANCE, FloatArray, Instance, IntArray
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.interruptible import run_interruptibly
 from decost.methods.options import ImprovingOptions, Method
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.solution import Solution, make_solution
 
 ACCURACY = 1e-9
