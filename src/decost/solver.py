@@ -32,7 +32,7 @@ _MODULES = {
     "exact": ("decost.exact.exact", "METHOD"),
     "gfacs": ("decost.methods.ants", "METHOD"),
     "greedy": ("decost.baselines.greedy", "METHOD"),
-    "ils": ("decost.methods.ils", "METHOD"),
+    "ils": ("decost.baselines.ils", "METHOD"),
     "milp": ("decost.baselines.milp", "METHOD"),
     "pomo": ("decost.methods.policy", "POMO"),
     "search": ("decost.search.search", "METHOD"),

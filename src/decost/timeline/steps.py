@@ -232,6 +232,12 @@ def latest_leave(network: Network, node: int, other: int, due: float) -> float:
 
 
 @lean
+def latest_start(network: Network, node: int, time: float) -> float:
+    """Latest start of service at a node that is to start by a time."""
+    return float(min(network.node[node].latest, time))
+
+
+@lean
 def longest_visit(network: Network, node: int, room: float) -> tuple[float, float]:
     """Longest stay at a node that earns all the while, and its profit.
 
