@@ -7,12 +7,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from decost.kernels.reduction import Useful, useful_stops
 from decost.methods.clock import Clock
 from decost.problem.instance import Instance
 from decost.result import Result
 from decost.solver import solve
 from decost.stays import best_solution, optimal_stays
+from decost.timeline.network import Useful, useful_stops
 
 if TYPE_CHECKING:
     from decost.problem.plan import Solution

@@ -35,9 +35,9 @@ _MODULES = {
     "decost": ("decost.methods.policy", "DECOST"),
     "exact": ("decost.exact.exact", "METHOD"),
     "gfacs": ("decost.methods.ants", "METHOD"),
-    "greedy": ("decost.methods.greedy", "METHOD"),
-    "ils": ("decost.methods.ils", "METHOD"),
-    "milp": ("decost.methods.milp", "METHOD"),
+    "greedy": ("decost.baselines.greedy", "METHOD"),
+    "ils": ("decost.baselines.ils", "METHOD"),
+    "milp": ("decost.baselines.milp", "METHOD"),
     "pomo": ("decost.methods.policy", "POMO"),
     "search": ("decost.search.search", "METHOD"),
 }
@@ -174,7 +174,7 @@ def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
     instances
         What it is to solve: it may call other methods for some problems, but not for all.
     """
-    from decost.methods.greedy import warm_up as warm_up_greedy
+    from decost.baselines.greedy import warm_up as warm_up_greedy
     from decost.methods.options import ImprovingOptions
 
     method = get_method(name)

@@ -264,6 +264,7 @@ def test_a_thousand_stops() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
     """No route with such a stop is left out for one without it, however much that earns."""
+    decost.prepare("columns")
     random = np.random.default_rng(seed)
     instance = odd_instance(random, int(random.integers(2, 5)))
     incumbent = Incumbent([], 0.0, np.inf)

@@ -23,10 +23,10 @@ from decost.exact.master import Master, Relaxation, combine
 from decost.exact.pricing import choose_routes, priced, promising_arcs, team_problem, with_arcs
 from decost.exact.tree import SHARE, Branch, Incumbent, Tree
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import Method
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.stays import best_solution, optimal_stays
 
 INERTIA, LEAST_INERTIA = 0.7, 0.1

@@ -36,11 +36,11 @@ from decost.exact.labels import (
     values_after,
 )
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.stays import best_solution, flatten_routes
 from decost.timeline.network import Network, useful_network
 

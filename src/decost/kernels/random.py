@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from decost.kernels.profile import lean
+from decost.compiled import lean
 
 RandomState = npt.NDArray[np.uint64]
 

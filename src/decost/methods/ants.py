@@ -22,11 +22,11 @@ from decost.learn.heatmap import (
 )
 from decost.learn.threads import one_thread
 from decost.methods.clock import SLICE, Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import ImprovingOptions, Method, Stays
 from decost.problem.instance import FloatArray, Instance, IntArray
 from decost.problem.plan import Solution, make_solution
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.stays import best_solution
 
 DECAY = 0.9

@@ -16,10 +16,10 @@ import numpy as np
 
 from decost.exact import exact
 from decost.methods.clock import POLL, Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import MOST_ROUNDS, Method, Progress, TimedOptions
 from decost.problem.instance import Instance
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.search.search import Searches
 
 WAIT = 0.005

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from decost.kernels.profile import Halt
+from decost.compiled import Halt
 from decost.methods.options import Progress
 from decost.problem.plan import Solution
 

@@ -13,11 +13,11 @@ from pydantic import Field
 from decost.compiled import Halt
 from decost.kernels.random import random_state
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.options import Method, RoundsOptions
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution, with_idle_vehicles
 from decost.result import Result
+from decost.search.construct import first_plan
 from decost.search.moves import make_desk
 from decost.search.ruin import (
     BEST,

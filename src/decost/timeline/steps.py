@@ -220,6 +220,55 @@ def in_time(network: Network, node: int, time: float) -> bool:
 
 
 @lean
+def left_in_time(network: Network, node: int, time: float) -> bool:
+    """Whether a node that is left then keeps its deadline for that."""
+    return bool(time <= network.node[node].leave_by + network.slack)
+
+
+@lean
+def latest_leave(network: Network, node: int, other: int, due: float) -> float:
+    """Latest end of service at a node if another is to start by a time."""
+    return float(min(network.node[node].leave_by, due - travel_time(network, node, other)))
+
+
+@lean
+def latest_start(network: Network, node: int, time: float) -> float:
+    """Latest start of service at a node that is to start by a time."""
+    return float(min(network.node[node].latest, time))
+
+
+@lean
+def longest_visit(network: Network, node: int, room: float) -> tuple[float, float]:
+    """Longest stay at a node that earns all the while, and its profit.
+
+    It lasts no more than `room` units longer than the shortest.
+    """
+    here = network.node[node]
+    stay, profit = here.min_stay, here.reward
+    for k in range(here.piece_first, here.piece_last):
+        part = min(room, network.pieces[k, 1])
+        if part <= 0.0:
+            break
+        stay += part
+        room -= part
+        profit += network.pieces[k, 0] * part
+    return stay, profit
+
+
+@lean
+def last_visit(network: Network, node: int, time: float) -> tuple[float, float]:
+    """Longest stay at a node that starts then and still gets to the end, and its profit.
+
+    A stay of -1 says that there is none.
+    """
+    due = network.node[network.end].latest
+    room = latest_leave(network, node, network.end, due) - time - network.node[node].min_stay
+    if not (in_time(network, node, time) and room >= -network.slack):
+        return -1.0, 0.0
+    return longest_visit(network, node, room)
+
+
+@lean
 def most_beyond(network: Network, node: int, margin: float) -> float:
     """Most that a node earns beyond what the time of its stay is worth at a margin."""
     here = network.node[node]

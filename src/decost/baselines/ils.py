@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from decost.kernels.iterated import (
+from decost.baselines.ils_moves import (
+    Rules,
     copy_plan,
     iterate,
     make_plan,
@@ -14,13 +15,13 @@ from decost.kernels.iterated import (
     total_profit,
 )
 from decost.kernels.random import random_state
-from decost.kernels.reduction import useful_stops
 from decost.methods.clock import Clock
 from decost.methods.options import Method, RoundsOptions, Stays
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
 from decost.result import Result
 from decost.stays import best_solution
+from decost.timeline.network import network_as_given, useful_stops
 
 
 class IlsOptions(RoundsOptions):
@@ -44,32 +45,22 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
     compares with, for one or several routes.
     """
     clock = Clock(options.time_limit, options.progress)
-    arrays = instance.arrays
+    network = network_as_given(instance.arrays)  # node k is stop k
+    rules = Rules(options.roulette, options.reset_worst, options.stays == "optimal")
     plan, best = (make_plan(instance.nodes, instance.vehicles) for _ in range(2))
-    useful = useful_stops(arrays, instance.matrix is None).stop
+    useful = useful_stops(instance.arrays, instance.matrix is None).stop
     plan.visited[:] = True  # so that the others are never looked at
     plan.visited[useful] = False
     for r, route in enumerate(options.start.routes if options.start is not None else ()):
         for visit in route.visits:
             plan.visited[visit.stop] = True
-            set_stay(arrays, plan, visit.stop, visit.stay)
-        put_route(arrays, plan, r, np.array(route.stops, dtype=np.int64), len(route.visits))
+            set_stay(network, plan, visit.stop, visit.stay)
+        put_route(network, plan, r, np.array(route.stops, dtype=np.int64), len(route.visits))
     copy_plan(plan, best)
     found = np.array([total_profit(best), 0.0])
     state = random_state(options.seed)
     done = clock.run(
-        lambda halt: iterate(
-            arrays,
-            plan,
-            best,
-            found,
-            state,
-            options.rounds,
-            options.roulette,
-            options.reset_worst,
-            options.stays == "optimal",
-            halt,
-        ),
+        lambda halt: iterate(network, plan, best, found, state, options.rounds, rules, halt),
         lambda: float(found[0]),
     )
     routes = [stops[:size].tolist() for stops, size in zip(best.stops, best.size, strict=True)]

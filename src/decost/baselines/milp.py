@@ -18,13 +18,13 @@ import numpy.typing as npt
 from pydantic import Field
 
 from decost.methods.clock import Clock
-from decost.methods.greedy import first_plan
 from decost.methods.interruptible import run_interruptibly
 from decost.methods.options import ImprovingOptions, Method
 from decost.problem.checker import check
 from decost.problem.instance import TOLERANCE, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution, make_solution
 from decost.result import Result
+from decost.search.construct import first_plan
 
 ACCURACY = 1e-9
 """Relative gap at which a plan counts as optimal, and share of the budget that rows may be off."""

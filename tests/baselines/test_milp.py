@@ -16,9 +16,9 @@ import pytest
 
 import decost
 from decost import Instance, MethodError, Result, check, generate, profit_of
-from decost.methods import milp as module
-from decost.methods.greedy import first_plan
-from decost.methods.milp import METHOD, MilpOptions
+from decost.baselines import milp as module
+from decost.baselines.milp import METHOD, MilpOptions
+from decost.search.construct import first_plan
 from odd_instances import brute_force
 
 Random = np.random.Generator

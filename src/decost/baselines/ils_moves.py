@@ -14,10 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.kernels.profile import Halt, jit, lean
+from decost.compiled import Halt, jit, lean
 from decost.kernels.random import RandomState, draw
-from decost.kernels.stays import stays_of_route
-from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
+from decost.problem.instance import BoolArray, FloatArray, IntArray
+from decost.timeline.network import Network
+from decost.timeline.stays import profit_of_stay, stays_of_route
+from decost.timeline.steps import (
+    earliest,
+    in_time,
+    latest_leave,
+    latest_start,
+    left_in_time,
+    longest_visit,
+    travel_time,
+)
 
 RESTART = 10
 """Rounds without a better plan after which the search goes back to the best one."""
@@ -47,6 +57,18 @@ class Plan(NamedTuple):
     latest: FloatArray
     depart: FloatArray
     profit: FloatArray
+
+
+class Rules(NamedTuple):
+    """Variants of the search.
+
+    Insertions are drawn by weight, or the best is taken; the least stay of each route is cut before
+    stays are extended, or not; and all stays are set optimally, or extended one by one.
+    """
+
+    roulette: bool
+    reset_worst: bool
+    optimal: bool
 
 
 class Fits(NamedTuple):
@@ -102,100 +124,81 @@ def total_profit(plan: Plan) -> float:
 
 
 @lean
-def profit_of_stay(arrays: Arrays, stop: int, stay: float) -> float:
-    """Profit of a stay at a stop."""
-    profit = arrays.reward[stop]
-    rest = stay - arrays.min_stay[stop]
-    for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
-        if rest <= 0.0:
-            break
-        part = min(rest, arrays.piece_length[piece])
-        profit += arrays.piece_rate[piece] * part
-        rest -= part
-    return float(profit)
-
-
-@lean
-def longest_stay(arrays: Arrays, stop: int) -> float:
+def longest_stay(network: Network, stop: int) -> float:
     """Longest stay at a stop that earns more than a shorter one."""
-    stay = arrays.min_stay[stop]
-    for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
-        if arrays.piece_rate[piece] > 0.0:
-            stay += arrays.piece_length[piece]
-    return float(stay)
+    return longest_visit(network, stop, np.inf)[0]
 
 
 @lean
-def last_rate(arrays: Arrays, stop: int, stay: float) -> float:
+def last_rate(network: Network, stop: int, stay: float) -> float:
     """Profit of the last unit of a stay; infinity for the shortest stay."""
-    rest = stay - arrays.min_stay[stop]
+    here = network.node[stop]
+    rest = stay - here.min_stay
     rate = np.inf
-    for piece in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+    for k in range(here.piece_first, here.piece_last):
         if rest <= 0.0:
             break
-        rate = arrays.piece_rate[piece]
-        rest -= arrays.piece_length[piece]
+        rate = network.pieces[k, 0]
+        rest -= network.pieces[k, 1]
     return rate
 
 
 @lean
-def set_stay(arrays: Arrays, plan: Plan, stop: int, stay: float) -> None:
+def set_stay(network: Network, plan: Plan, stop: int, stay: float) -> None:
     """Stay so long at a stop."""
     plan.stay[stop] = stay
-    plan.profit[stop] = profit_of_stay(arrays, stop, stay)
+    plan.profit[stop] = profit_of_stay(network, stop, stay)
 
 
 @lean
-def set_times(arrays: Arrays, plan: Plan, r: int) -> None:
+def set_times(network: Network, plan: Plan, r: int) -> None:
     """Compute the times of a route."""
-    time = 0.0
-    place = 0
+    at = network.start
+    time = network.node[at].open
     count = plan.size[r]
     for k in range(count):
         stop = plan.stops[r, k]
-        begin = max(time + arrays.travel[place, stop], arrays.open[stop])
-        plan.begin[stop] = begin
-        time = begin + plan.stay[stop]
-        place = stop
-    due = arrays.budget
-    place = arrays.end
+        plan.begin[stop] = earliest(network, at, time, stop)
+        time = plan.begin[stop] + plan.stay[stop]
+        at = stop
+    at = network.end
+    due = network.node[at].latest
     for k in range(count - 1, -1, -1):
         stop = plan.stops[r, k]
-        depart = min(arrays.leave_by[stop], due - arrays.travel[stop, place])
-        plan.depart[stop] = depart
-        due = min(arrays.close[stop], depart - plan.stay[stop])
+        plan.depart[stop] = latest_leave(network, stop, at, due)
+        due = latest_start(network, stop, plan.depart[stop] - plan.stay[stop])
         plan.latest[stop] = due
-        place = stop
+        at = stop
 
 
 @lean
-def in_time(arrays: Arrays, stay: FloatArray, route: IntArray, count: int) -> bool:
+def keeps_time(network: Network, stay: FloatArray, route: IntArray, count: int) -> bool:
     """Whether a route with these stays breaks no deadline."""
-    time = 0.0
-    place = 0
+    at = network.start
+    time = network.node[at].open
     for k in range(count):
         stop = route[k]
-        time = max(time + arrays.travel[place, stop], arrays.open[stop])
-        if time > arrays.close[stop] + arrays.slack:
+        time = earliest(network, at, time, stop)
+        if not in_time(network, stop, time):
             return False
         time += stay[stop]
-        if time > arrays.leave_by[stop] + arrays.slack:
+        if not left_in_time(network, stop, time):
             return False
-        place = stop
-    return count == 0 or time + arrays.travel[place, arrays.end] <= arrays.budget + arrays.slack
+        at = stop
+    return count == 0 or in_time(network, network.end, earliest(network, at, time, network.end))
 
 
 @lean
-def put_route(arrays: Arrays, plan: Plan, r: int, route: IntArray, count: int) -> None:
+def put_route(network: Network, plan: Plan, r: int, route: IntArray, count: int) -> None:
     """Replace the stops of a route; who is visited is up to the caller."""
     plan.size[r] = count
     copy_stops(route, plan.stops[r], count)
-    set_times(arrays, plan, r)
+    set_times(network, plan, r)
 
 
 @lean
 def fit_stops(
-    arrays: Arrays,
+    network: Network,
     plan: Plan,
     fits: Fits,
     r: int,
@@ -210,47 +213,36 @@ def fit_stops(
     as long as possible, and -1 where a stop does not fit. The weight is the square of the score
     over the shift: the time by which the next visit would come later, were there no wait.
     """
-    travel, opens, close, leave_by = arrays.travel, arrays.open, arrays.close, arrays.leave_by
-    min_stay, reward = arrays.min_stay, arrays.reward
-    piece_start, piece_rate = arrays.piece_start, arrays.piece_rate
-    piece_length = arrays.piece_length
-    visited, all_stays, all_scores, all_weights = plan.visited, fits.stay, fits.score, fits.weight
-    place, leave = 0, 0.0
+    at, leave = network.start, network.node[network.start].open
     if before >= 0:
-        place = plan.stops[r, before]
-        leave = plan.begin[place] + plan.stay[place]
-    target, due = arrays.end, arrays.budget
+        at = plan.stops[r, before]
+        leave = plan.begin[at] + plan.stay[at]
+    target, due = network.end, network.node[network.end].latest
     if after < plan.size[r]:
         target = plan.stops[r, after]
         due = plan.latest[target]
     alone = before < 0 and after == plan.size[r]
-    direct = 0.0 if alone else travel[place, target]
-    least = max(LEAST_SAVING * arrays.budget, 1e-300)
+    direct = 0.0 if alone else travel_time(network, at, target)
+    least = max(LEAST_SAVING * network.horizon, 1e-300)
     for stop in range(first, last):
-        all_stays[stop], all_weights[stop] = -1.0, 0.0
-        if visited[stop]:
+        fits.stay[stop], fits.weight[stop] = -1.0, 0.0
+        if plan.visited[stop]:
             continue
-        begin = max(leave + travel[place, stop], opens[stop])
-        back = travel[stop, target]
-        room = min(leave_by[stop], due - back) - begin - min_stay[stop]
-        if begin > close[stop] or room < 0.0:
+        here = network.node[stop]
+        begin = earliest(network, at, leave, stop)
+        room = latest_leave(network, stop, target, due) - begin - here.min_stay
+        if begin > here.latest or room < 0.0:
             continue
-        stay, score = min_stay[stop], reward[stop]
-        for piece in range(piece_start[stop], piece_start[stop + 1]):
-            part = min(room, piece_length[piece])
-            if part <= 0.0 or piece_rate[piece] <= 0.0:
-                break
-            stay += part
-            room -= part
-            score += piece_rate[piece] * part
+        stay, score = longest_visit(network, stop, room)
+        back = travel_time(network, stop, target)
         shift = max(begin - leave + stay + back - direct, least)
-        all_stays[stop], all_scores[stop] = stay, score
-        all_weights[stop] = score * (score / shift)
+        fits.stay[stop], fits.score[stop] = stay, score
+        fits.weight[stop] = score * (score / shift)
 
 
 @lean
 def weigh_route(
-    arrays: Arrays, plan: Plan, fits: Fits, r: int, roulette: bool, weight: FloatArray
+    network: Network, plan: Plan, fits: Fits, r: int, roulette: bool, weight: FloatArray
 ) -> float:
     """For every stop that is not visited, write the weight of its places on a route; return all.
 
@@ -258,7 +250,7 @@ def weigh_route(
     """
     weight[:] = 0.0
     for k in range(plan.size[r] + 1):
-        fit_stops(arrays, plan, fits, r, k - 1, k, 1, len(weight))
+        fit_stops(network, plan, fits, r, k - 1, k, 1, len(weight))
         for stop in range(1, len(weight)):
             part = fits.weight[stop]
             weight[stop] = weight[stop] + part if roulette else max(weight[stop], part)
@@ -291,7 +283,7 @@ def choose(weight: FloatArray, roulette: bool, state: RandomState) -> int:
 
 @jit
 def insert_stops(
-    arrays: Arrays,
+    network: Network,
     plan: Plan,
     fits: Fits,
     roulette: bool,
@@ -309,7 +301,7 @@ def insert_stops(
     for r in range(vehicles):
         if halt[0]:
             return
-        total[r] = weigh_route(arrays, plan, fits, r, roulette, weight[r])
+        total[r] = weigh_route(network, plan, fits, r, roulette, weight[r])
     by_place = np.empty(nodes + 1)
     stays = np.empty(nodes + 1)
     while not halt[0] and total.max() > 0.0:
@@ -317,7 +309,7 @@ def insert_stops(
         chosen = choose(weight[r], roulette, state)
         size = plan.size[r]
         for k in range(size + 1):
-            fit_stops(arrays, plan, fits, r, k - 1, k, chosen, chosen + 1)
+            fit_stops(network, plan, fits, r, k - 1, k, chosen, chosen + 1)
             by_place[k], stays[k] = fits.weight[chosen], fits.stay[chosen]
         place = choose(by_place[: size + 1], roulette, state)
         for k in range(size, place, -1):
@@ -325,9 +317,9 @@ def insert_stops(
         plan.stops[r, place] = chosen
         plan.size[r] += 1
         plan.visited[chosen] = True
-        set_stay(arrays, plan, chosen, stays[place])
-        set_times(arrays, plan, r)
-        total[r] = weigh_route(arrays, plan, fits, r, roulette, weight[r])
+        set_stay(network, plan, chosen, stays[place])
+        set_times(network, plan, r)
+        total[r] = weigh_route(network, plan, fits, r, roulette, weight[r])
         for s in range(vehicles):
             if weight[s, chosen] > 0.0:
                 weight[s, chosen] = 0.0
@@ -335,51 +327,57 @@ def insert_stops(
 
 
 @lean
-def travel_of(arrays: Arrays, route: IntArray, count: int) -> float:
+def travel_of(network: Network, route: IntArray, count: int) -> float:
     """Travel time of a route."""
     if count == 0:
         return 0.0
-    total = arrays.travel[0, route[0]] + arrays.travel[route[count - 1], arrays.end]
+    total = travel_time(network, network.start, route[0])
+    total += travel_time(network, route[count - 1], network.end)
     for k in range(count - 1):
-        total += arrays.travel[route[k], route[k + 1]]
-    return float(total)
+        total += travel_time(network, route[k], route[k + 1])
+    return total
 
 
 @lean
-def neighbours(arrays: Arrays, plan: Plan, r: int, first: int, last: int) -> tuple[int, int]:
+def neighbours(network: Network, plan: Plan, r: int, first: int, last: int) -> tuple[int, int]:
     """Places before and after a part of a route."""
-    before = plan.stops[r, first - 1] if first > 0 else 0
-    after = plan.stops[r, last + 1] if last + 1 < plan.size[r] else arrays.end
+    before = plan.stops[r, first - 1] if first > 0 else network.start
+    after = plan.stops[r, last + 1] if last + 1 < plan.size[r] else network.end
     return before, after
 
 
 @lean
-def saving_of_replacing(arrays: Arrays, plan: Plan, r: int, k: int, stop: int) -> float:
+def by_way_of(network: Network, before: int, stop: int, after: int) -> float:
+    """Travel from one node to another by way of a stop."""
+    return travel_time(network, before, stop) + travel_time(network, stop, after)
+
+
+@lean
+def saving_of_replacing(network: Network, plan: Plan, r: int, k: int, stop: int) -> float:
     """Travel that is saved by going to a stop instead of the visit at a position."""
-    travel, old = arrays.travel, plan.stops[r, k]
-    before, after = neighbours(arrays, plan, r, k, k)
-    return float(
-        travel[before, old] + travel[old, after] - travel[before, stop] - travel[stop, after]
-    )
+    before, after = neighbours(network, plan, r, k, k)
+    old = by_way_of(network, before, plan.stops[r, k], after)
+    return old - travel_time(network, before, stop) - travel_time(network, stop, after)
 
 
 @lean
-def saving_of_swap(arrays: Arrays, plan: Plan, r: int, a: int, b: int) -> float:
+def saving_of_swap(network: Network, plan: Plan, r: int, a: int, b: int) -> float:
     """Travel that is saved by exchanging two visits of a route, the first before the second."""
-    travel, one, two = arrays.travel, plan.stops[r, a], plan.stops[r, b]
+    one, two = plan.stops[r, a], plan.stops[r, b]
     if b > a + 1:
-        saving = saving_of_replacing(arrays, plan, r, a, two)
-        return saving + saving_of_replacing(arrays, plan, r, b, one)
-    before, after = neighbours(arrays, plan, r, a, b)
-    old = travel[before, one] + travel[one, two] + travel[two, after]
-    return float(old - travel[before, two] - travel[two, one] - travel[one, after])
+        saving = saving_of_replacing(network, plan, r, a, two)
+        return saving + saving_of_replacing(network, plan, r, b, one)
+    before, after = neighbours(network, plan, r, a, b)
+    old = by_way_of(network, before, one, two) + travel_time(network, two, after)
+    new = travel_time(network, two, one) + travel_time(network, one, after)
+    return old - travel_time(network, before, two) - new
 
 
 @lean
-def swap_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool:
+def swap_within(network: Network, plan: Plan, trial: IntArray, halt: Halt) -> bool:
     """Exchange two visits of a route where that saves travel; whether it did."""
     changed = False
-    least = LEAST_SAVING * arrays.budget
+    least = LEAST_SAVING * network.horizon
     for r in range(len(plan.size)):
         size = plan.size[r]
         again = True
@@ -389,22 +387,21 @@ def swap_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool
                 if halt[0]:
                     return changed
                 for b in range(a + 1, size):
-                    if saving_of_swap(arrays, plan, r, a, b) <= least:
+                    if saving_of_swap(network, plan, r, a, b) <= least:
                         continue
                     copy_stops(plan.stops[r], trial, size)
                     trial[a], trial[b] = trial[b], trial[a]
-                    if in_time(arrays, plan.stay, trial, size):
-                        put_route(arrays, plan, r, trial, size)
+                    if keeps_time(network, plan.stay, trial, size):
+                        put_route(network, plan, r, trial, size)
                         again = changed = True
     return changed
 
 
 @lean
-def turn_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool:
+def turn_within(network: Network, plan: Plan, trial: IntArray, halt: Halt) -> bool:
     """Turn a part of a route round (2-opt) where that saves travel; whether it did."""
     changed = False
-    travel = arrays.travel
-    least = LEAST_SAVING * arrays.budget
+    least = LEAST_SAVING * network.horizon
     for r in range(len(plan.size)):
         size = plan.size[r]
         again = True
@@ -416,29 +413,32 @@ def turn_within(arrays: Arrays, plan: Plan, trial: IntArray, halt: Halt) -> bool
                 inner = 0.0  # saved between the two ends, on the way there and back
                 for b in range(a + 1, size):
                     one, two, three = plan.stops[r, a], plan.stops[r, b], plan.stops[r, b - 1]
-                    inner += travel[three, two] - travel[two, three]
-                    before, after = neighbours(arrays, plan, r, a, b)
-                    saving = inner + travel[before, one] + travel[two, after]
-                    saving -= travel[before, two] + travel[one, after]
+                    inner += travel_time(network, three, two) - travel_time(network, two, three)
+                    before, after = neighbours(network, plan, r, a, b)
+                    saving = inner + travel_time(network, before, one)
+                    saving += travel_time(network, two, after)
+                    saving -= travel_time(network, before, two) + travel_time(network, one, after)
                     if saving <= least:
                         continue
                     copy_stops(plan.stops[r], trial, size)
                     for k in range(a, b + 1):
                         trial[k] = plan.stops[r, a + b - k]
-                    if in_time(arrays, plan.stay, trial, size):
-                        put_route(arrays, plan, r, trial, size)
+                    if keeps_time(network, plan.stay, trial, size):
+                        put_route(network, plan, r, trial, size)
                         again = changed = True
                         break
     return changed
 
 
 @lean
-def swap_between(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, halt: Halt) -> bool:
+def swap_between(
+    network: Network, plan: Plan, trial: IntArray, other: IntArray, halt: Halt
+) -> bool:
     """Exchange visits of two routes where that saves travel; whether it did."""
     changed = False
     vehicles = len(plan.size)
     again = True
-    least = LEAST_SAVING * arrays.budget
+    least = LEAST_SAVING * network.horizon
     while again:
         again = False
         for r in range(vehicles - 1):
@@ -448,30 +448,30 @@ def swap_between(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, h
                 for a in range(plan.size[r]):
                     for b in range(plan.size[s]):
                         one, two = plan.stops[r, a], plan.stops[s, b]
-                        saving = saving_of_replacing(arrays, plan, r, a, two)
-                        saving += saving_of_replacing(arrays, plan, s, b, one)
+                        saving = saving_of_replacing(network, plan, r, a, two)
+                        saving += saving_of_replacing(network, plan, s, b, one)
                         if saving <= least:
                             continue
                         n, m = plan.size[r], plan.size[s]
                         copy_stops(plan.stops[r], trial, n)
                         copy_stops(plan.stops[s], other, m)
                         trial[a], other[b] = two, one
-                        if in_time(arrays, plan.stay, trial, n) and in_time(
-                            arrays, plan.stay, other, m
+                        if keeps_time(network, plan.stay, trial, n) and keeps_time(
+                            network, plan.stay, other, m
                         ):
-                            put_route(arrays, plan, r, trial, n)
-                            put_route(arrays, plan, s, other, m)
+                            put_route(network, plan, r, trial, n)
+                            put_route(network, plan, s, other, m)
                             again = changed = True
     return changed
 
 
 @lean
-def move_visits(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, halt: Halt) -> bool:
+def move_visits(network: Network, plan: Plan, trial: IntArray, other: IntArray, halt: Halt) -> bool:
     """Move a visit to another place on any route where that saves travel; whether it did."""
     changed = False
     vehicles = len(plan.size)
     again = True
-    least = LEAST_SAVING * arrays.budget
+    least = LEAST_SAVING * network.horizon
     while again:
         again = False
         for r in range(vehicles):
@@ -484,28 +484,28 @@ def move_visits(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, ha
                 stop = plan.stops[r, a]
                 copy_stops(plan.stops[r], trial, a)
                 copy_stops(plan.stops[r, a + 1 :], trial[a:], n - 1 - a)
-                saved = travel_of(arrays, plan.stops[r], n) - travel_of(arrays, trial, n - 1)
+                saved = travel_of(network, plan.stops[r], n) - travel_of(network, trial, n - 1)
                 for s in range(vehicles):
                     m = n - 1 if s == r else plan.size[s]
                     base = trial if s == r else plan.stops[s]
                     for b in range(m + 1):
-                        before = base[b - 1] if b > 0 else 0
-                        after = base[b] if b < m else arrays.end
-                        added = arrays.travel[before, stop] + arrays.travel[stop, after]
+                        before = base[b - 1] if b > 0 else network.start
+                        after = base[b] if b < m else network.end
+                        added = by_way_of(network, before, stop, after)
                         if m > 0:
-                            added -= arrays.travel[before, after]
+                            added -= travel_time(network, before, after)
                         if saved - added <= least:
                             continue
                         copy_stops(base, other, b)
                         other[b] = stop
                         copy_stops(base[b:], other[b + 1 :], m - b)
-                        if not in_time(arrays, plan.stay, other, m + 1):
+                        if not keeps_time(network, plan.stay, other, m + 1):
                             continue
                         if s != r:
-                            if not in_time(arrays, plan.stay, trial, n - 1):
+                            if not keeps_time(network, plan.stay, trial, n - 1):
                                 continue
-                            put_route(arrays, plan, r, trial, n - 1)
-                        put_route(arrays, plan, s, other, m + 1)
+                            put_route(network, plan, r, trial, n - 1)
+                        put_route(network, plan, s, other, m + 1)
                         again = changed = moved = True
                         break
                     if moved:
@@ -515,23 +515,23 @@ def move_visits(arrays: Arrays, plan: Plan, trial: IntArray, other: IntArray, ha
 
 
 @lean
-def shorten_worst(arrays: Arrays, plan: Plan) -> None:
+def shorten_worst(network: Network, plan: Plan) -> None:
     """On every route, cut the stay whose last unit earns least to its minimum."""
     for r in range(len(plan.size)):
         worst = -1
         least = np.inf
         for k in range(plan.size[r]):
             stop = plan.stops[r, k]
-            rate = last_rate(arrays, stop, plan.stay[stop])
+            rate = last_rate(network, stop, plan.stay[stop])
             if rate < least:
                 worst, least = stop, rate
         if worst > 0:
-            set_stay(arrays, plan, worst, arrays.min_stay[worst])
-            set_times(arrays, plan, r)
+            set_stay(network, plan, worst, network.node[worst].min_stay)
+            set_times(network, plan, r)
 
 
 @lean
-def extend_stays(arrays: Arrays, plan: Plan, halt: Halt) -> bool:
+def extend_stays(network: Network, plan: Plan, halt: Halt) -> bool:
     """Extend the stay that gains most, as far as it can be, again and again."""
     changed = False
     for r in range(len(plan.size)):
@@ -542,37 +542,37 @@ def extend_stays(arrays: Arrays, plan: Plan, halt: Halt) -> bool:
                 stop = plan.stops[r, k]
                 stay = plan.stay[stop]
                 room = plan.depart[stop] - plan.begin[stop] - stay
-                stay += min(room, longest_stay(arrays, stop) - stay)
-                gain = profit_of_stay(arrays, stop, stay) - plan.profit[stop]
+                stay += min(room, longest_stay(network, stop) - stay)
+                gain = profit_of_stay(network, stop, stay) - plan.profit[stop]
                 if gain > most and stay > plan.stay[stop]:
                     chosen, longer, most = stop, stay, gain
             if most <= LEAST_GAIN * total_profit(plan):
                 break
-            set_stay(arrays, plan, chosen, longer)
-            set_times(arrays, plan, r)
+            set_stay(network, plan, chosen, longer)
+            set_times(network, plan, r)
             changed = True
     return changed
 
 
 @jit
-def optimise_stays(
-    arrays: Arrays, plan: Plan, rate: FloatArray, length: FloatArray, owner: IntArray
-) -> bool:
+def optimise_stays(network: Network, plan: Plan) -> bool:
     """Set the stays that earn most on every route, as an LP would; whether that earns more."""
+    pieces = len(network.pieces)
+    pool, owner = np.empty((pieces, 2)), np.empty(pieces, dtype=np.int64)
     before = total_profit(plan)
     for r in range(len(plan.size)):
         route = plan.stops[r, : plan.size[r]]
         stays = np.zeros(len(route))
-        _, broken = stays_of_route(arrays, route, stays, rate, length, owner)
+        _, broken = stays_of_route(network, route, stays, pool, owner)
         if broken < 0:
             for k in range(len(route)):
-                set_stay(arrays, plan, route[k], stays[k])
-            set_times(arrays, plan, r)
+                set_stay(network, plan, route[k], stays[k])
+            set_times(network, plan, r)
     return total_profit(plan) > before * (1.0 + LEAST_GAIN)
 
 
 @lean
-def replace_visits(arrays: Arrays, plan: Plan, fits: Fits, halt: Halt) -> bool:
+def replace_visits(network: Network, plan: Plan, fits: Fits, halt: Halt) -> bool:
     """Replace a visit by a stop that is not visited where that earns more; whether it did."""
     changed = False
     nodes = len(plan.visited)
@@ -581,7 +581,7 @@ def replace_visits(arrays: Arrays, plan: Plan, fits: Fits, halt: Halt) -> bool:
             if halt[0]:
                 return changed
             old = plan.stops[r, k]
-            fit_stops(arrays, plan, fits, r, k - 1, k + 1, 1, nodes)
+            fit_stops(network, plan, fits, r, k - 1, k + 1, 1, nodes)
             chosen = -1
             most = plan.profit[old] * (1.0 + LEAST_GAIN)
             for stop in range(1, nodes):
@@ -591,14 +591,14 @@ def replace_visits(arrays: Arrays, plan: Plan, fits: Fits, halt: Halt) -> bool:
                 plan.visited[old] = False
                 plan.visited[chosen] = True
                 plan.stops[r, k] = chosen
-                set_stay(arrays, plan, chosen, fits.stay[chosen])
-                set_times(arrays, plan, r)
+                set_stay(network, plan, chosen, fits.stay[chosen])
+                set_times(network, plan, r)
                 changed = True
     return changed
 
 
 @lean
-def shake(arrays: Arrays, plan: Plan, r: int, post: int, cons: int) -> None:
+def shake(network: Network, plan: Plan, r: int, post: int, cons: int) -> None:
     """Remove `cons` visits of a route from position `post` on, going on at its beginning."""
     count = plan.size[r]
     cons = min(cons, count)
@@ -611,15 +611,15 @@ def shake(arrays: Arrays, plan: Plan, r: int, post: int, cons: int) -> None:
             plan.stops[r, kept] = stop
             kept += 1
     plan.size[r] = kept
-    if not in_time(arrays, plan.stay, plan.stops[r], kept):  # the removed were a short cut
+    if not keeps_time(network, plan.stay, plan.stops[r], kept):  # the removed were a short cut
         for k in range(kept):
             plan.visited[plan.stops[r, k]] = False
         plan.size[r] = 0
-    set_times(arrays, plan, r)
+    set_times(network, plan, r)
 
 
 @lean
-def exchange_routes(arrays: Arrays, plan: Plan, state: RandomState) -> None:
+def exchange_routes(network: Network, plan: Plan, state: RandomState) -> None:
     """Let two vehicles exchange their routes, so that moves are tried in another order."""
     vehicles = len(plan.size)
     r = int(draw(state) * vehicles)
@@ -632,48 +632,42 @@ def exchange_routes(arrays: Arrays, plan: Plan, state: RandomState) -> None:
 
 @jit
 def improve(
-    arrays: Arrays,
+    network: Network,
     plan: Plan,
     fits: Fits,
-    roulette: bool,
+    rules: Rules,
     state: RandomState,
     weight: FloatArray,
-    reset_worst: bool,
-    optimal: bool,
     halt: Halt,
 ) -> None:
     """Improve a plan by every move in turn."""
     nodes = len(plan.visited)
     trial = np.empty(nodes, dtype=np.int64)
     other = np.empty(nodes, dtype=np.int64)
-    changed = swap_within(arrays, plan, trial, halt)
-    changed |= swap_between(arrays, plan, trial, other, halt)
-    changed |= turn_within(arrays, plan, trial, halt)
-    changed |= move_visits(arrays, plan, trial, other, halt)
-    if reset_worst:
-        shorten_worst(arrays, plan)
-    if optimal:
-        pieces = len(arrays.piece_rate)
-        owner = np.empty(pieces, dtype=np.int64)
-        changed |= optimise_stays(arrays, plan, np.empty(pieces), np.empty(pieces), owner)
+    changed = swap_within(network, plan, trial, halt)
+    changed |= swap_between(network, plan, trial, other, halt)
+    changed |= turn_within(network, plan, trial, halt)
+    changed |= move_visits(network, plan, trial, other, halt)
+    if rules.reset_worst:
+        shorten_worst(network, plan)
+    if rules.optimal:
+        changed |= optimise_stays(network, plan)
     else:
-        changed |= extend_stays(arrays, plan, halt)
+        changed |= extend_stays(network, plan, halt)
     if changed:
-        insert_stops(arrays, plan, fits, roulette, state, weight, halt)
-    replace_visits(arrays, plan, fits, halt)
+        insert_stops(network, plan, fits, rules.roulette, state, weight, halt)
+    replace_visits(network, plan, fits, halt)
 
 
 @jit
 def iterate(
-    arrays: Arrays,
+    network: Network,
     plan: Plan,
     best: Plan,
     found: FloatArray,
     state: RandomState,
     rounds: int,
-    roulette: bool,
-    reset_worst: bool,
-    optimal: bool,
+    rules: Rules,
     halt: Halt,
 ) -> int:
     """Improve a plan for some rounds; return how many there were.
@@ -687,9 +681,9 @@ def iterate(
     post, cons = 0, 1
     idle = 0
     done = 0
-    insert_stops(arrays, plan, fits, roulette, state, weight, halt)
+    insert_stops(network, plan, fits, rules.roulette, state, weight, halt)
     while True:
-        improve(arrays, plan, fits, roulette, state, weight, reset_worst, optimal, halt)
+        improve(network, plan, fits, rules, state, weight, halt)
         profit = total_profit(plan)
         if profit > found[0]:
             copy_plan(plan, best)
@@ -703,14 +697,14 @@ def iterate(
         if idle > 0 and idle % RESTART == 0:
             copy_plan(best, plan)
         if vehicles > 1 and idle > EXCHANGE and done % 3 == 0:
-            exchange_routes(arrays, plan, state)
+            exchange_routes(network, plan, state)
         smallest = nodes
         for r in range(vehicles):
             if plan.size[r] > 0:
                 smallest = min(smallest, plan.size[r])
-                shake(arrays, plan, r, post % plan.size[r], cons)
+                shake(network, plan, r, post % plan.size[r], cons)
         post = (post + cons) % smallest
         cons += 1
         if cons > min(longest, smallest):
             cons = 1
-        insert_stops(arrays, plan, fits, roulette, state, weight, halt)
+        insert_stops(network, plan, fits, rules.roulette, state, weight, halt)

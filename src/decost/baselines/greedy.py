@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from decost.kernels.construct import profit_ratio_route
 from decost.methods.options import Method, Options, Stays
-from decost.problem.instance import FloatArray, Instance
-from decost.problem.plan import Solution, make_solution
+from decost.problem.instance import Instance
+from decost.problem.plan import make_solution
 from decost.result import Result
+from decost.search.construct import first_plan, profit_ratio_routes
 from decost.stays import best_solution, optimal_stays
 
 
@@ -26,30 +26,10 @@ def greedy(instance: Instance, options: GreedyOptions) -> Result:
 
     Vehicles are routed one after another, each among the stops that are left.
     """
-    routes, stays = _routes(instance)
+    routes, stays = profit_ratio_routes(instance)
     if options.stays == "greedy":
         return Result(instance, make_solution(instance, routes, stays), "feasible")
     return Result(instance, best_solution(instance, routes), "feasible")
-
-
-def first_plan(instance: Instance, start: Solution | None) -> Solution:
-    """Give the plan to improve: the greedy one, or the given one if that is better."""
-    plan = best_solution(instance, _routes(instance)[0])
-    return plan if start is None or start.profit < plan.profit else start
-
-
-def _routes(instance: Instance) -> tuple[list[list[int]], list[FloatArray]]:
-    free = np.ones(instance.nodes, dtype=np.int64)
-    route = np.empty(instance.nodes, dtype=np.int64)
-    stay = np.empty(instance.nodes)
-    routes, stays = [], []
-    for _ in range(instance.vehicles):
-        count = profit_ratio_route(instance.arrays, free, route, stay)
-        if count == 0:
-            break
-        routes.append(route[:count].tolist())
-        stays.append(stay[:count].copy())
-    return routes, stays
 
 
 def warm_up() -> None:

@@ -17,19 +17,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decost import Instance, check, make_solution, optimal_stays
-from decost.kernels.iterated import (
+from decost.baselines.ils_moves import (
     LEAST_SAVING,
     Fits,
     Plan,
+    Rules,
     choose,
     copy_plan,
     exchange_routes,
     extend_stays,
     fit_stops,
     improve,
-    in_time,
     insert_stops,
     iterate,
+    keeps_time,
     make_plan,
     move_visits,
     optimise_stays,
@@ -46,6 +47,7 @@ from decost.kernels.iterated import (
     weigh_route,
 )
 from decost.kernels.random import draw, random_state
+from decost.timeline.network import Network, network_as_given
 from odd_instances import odd_instance
 from strategies import profit_by_hand
 
@@ -53,6 +55,11 @@ GO = np.zeros(1, dtype=np.uint8)
 HALT = np.ones(1, dtype=np.uint8)
 
 Routes = list[list[int]]
+
+
+def network(instance: Instance) -> Network:
+    """Give the network that the moves work on."""
+    return network_as_given(instance.arrays)
 
 
 @dataclass
@@ -165,8 +172,8 @@ def make_case(instance: Instance, routes: Routes, stays: Sequence[float] | None 
     for r, route in enumerate(routes):
         for stop in route:
             plan.visited[stop] = True
-            set_stay(instance.arrays, plan, stop, float(given_stays[stop]))
-        put_route(instance.arrays, plan, r, np.array(route, dtype=np.int64), len(route))
+            set_stay(network(instance), plan, stop, float(given_stays[stop]))
+        put_route(network(instance), plan, r, np.array(route, dtype=np.int64), len(route))
     return Case(instance, plan)
 
 
@@ -238,7 +245,7 @@ def test_each_deadline(changes: dict[str, object], late: bool) -> None:
     travel = [[0, 1, 9, 9], [9, 0, 2, 9], [3, 9, 0, 9], [9, 9, 9, 0]]
     given: dict[str, object] = {"budget": 8, "travel": travel, "close": [0, 9, 9, 9]}
     instance = Instance(**(given | changes))  # type: ignore[arg-type]
-    assert in_time(instance.arrays, np.ones(4), np.array([1, 2]), 2) != late
+    assert keeps_time(network(instance), np.ones(4), np.array([1, 2]), 2) != late
 
 
 @given(cases(), st.randoms(use_true_random=False))
@@ -251,7 +258,7 @@ def test_deadlines(case: Case, random: Random) -> None:
             late = lateness(instance, route, stays.tolist())
             if abs(late) > 1e-8 * instance.budget:
                 way = np.array(route, dtype=np.int64)
-                assert in_time(instance.arrays, stays, way, len(way)) == (late < 0)
+                assert keeps_time(network(instance), stays, way, len(way)) == (late < 0)
 
 
 @given(cases())
@@ -263,7 +270,7 @@ def test_stay_is_the_longest_that_fits(case: Case) -> None:
     stays = plan.stay.tolist()
     for r, route in enumerate(case.routes):
         for place in range(len(route) + 1):
-            fit_stops(instance.arrays, plan, fits, r, place - 1, place, 1, instance.nodes)
+            fit_stops(network(instance), plan, fits, r, place - 1, place, 1, instance.nodes)
             for stop in range(1, instance.nodes):
                 longer = [*route[:place], stop, *route[place:]]
                 if plan.visited[stop]:
@@ -295,22 +302,22 @@ def test_weights_by_hand() -> None:
     """
     instance = on_a_line(budget=9)
     fits, _ = scratch(instance)
-    fit_stops(instance.arrays, make_case(instance, [[]]).plan, fits, 0, -1, 0, 1, 4)
+    fit_stops(network(instance), make_case(instance, [[]]).plan, fits, 0, -1, 0, 1, 4)
     assert fits.stay.tolist()[1:] == [4, 4, 3]
     assert fits.score.tolist()[1:] == [12, 4, 6]
     assert fits.weight.tolist()[1:] == pytest.approx([144 / 6, 16 / 8, 36 / 9])
     plan = make_case(instance, [[2]], [0, 0, 1, 0]).plan
     for before, after in ((-1, 0), (0, 1)):
-        fit_stops(instance.arrays, plan, fits, 0, before, after, 1, 4)
+        fit_stops(network(instance), plan, fits, 0, before, after, 1, 4)
         assert fits.stay.tolist()[1:] == [4, -1, 2]
         assert fits.weight.tolist()[1:] == pytest.approx([144 / 4, 0, 16 / 4])
     # A wait is part of the shift: stop 3 opens at 6, so that 1 of 9 - 2 - 2 - 1 - 2 is left of it.
     waiting = on_a_line(budget=9, open=[0, 0, 0, 6])
     plan = make_case(waiting, [[2]], [0, 0, 1, 0]).plan
-    fit_stops(waiting.arrays, plan, fits, 0, 0, 1, 1, 4)
+    fit_stops(network(waiting), plan, fits, 0, 0, 1, 1, 4)
     assert (fits.stay[3], fits.score[3]) == (0, 0)
     plan = make_case(waiting.replace(budget=10), [[2]], [0, 0, 1, 0]).plan
-    fit_stops(waiting.replace(budget=10).arrays, plan, fits, 0, 0, 1, 1, 4)
+    fit_stops(network(waiting.replace(budget=10)), plan, fits, 0, 0, 1, 1, 4)
     assert (fits.stay[3], fits.weight[3]) == (1, pytest.approx(4 / 5))
 
 
@@ -323,7 +330,7 @@ def test_idle_vehicles_do_not_travel() -> None:
         budget=9, xy=[[0, 0], [1, 0], [3, 0]], separate_end=True, rate=[0, 3], max_stay=[0, 4]
     )
     fits, _ = scratch(instance)
-    fit_stops(instance.arrays, make_case(instance, [[]]).plan, fits, 0, -1, 0, 1, 2)
+    fit_stops(network(instance), make_case(instance, [[]]).plan, fits, 0, -1, 0, 1, 2)
     assert (fits.stay[1], fits.weight[1]) == (4, pytest.approx(144 / 7))
 
 
@@ -332,7 +339,7 @@ def test_weight_of_a_stop_on_the_way() -> None:
     instance = on_a_line(max_stay=[0, 0, 0, 0], reward=[0, 5, 0, 5])
     fits, _ = scratch(instance)
     plan = make_case(instance, [[3]]).plan
-    fit_stops(instance.arrays, plan, fits, 0, -1, 0, 1, 4)
+    fit_stops(network(instance), plan, fits, 0, -1, 0, 1, 4)
     assert fits.weight[1] == pytest.approx(25 / (LEAST_SAVING * 20))
     assert (fits.stay[2], fits.weight[2]) == (0, 0)
 
@@ -346,11 +353,11 @@ def test_weights_of_a_route(case: Case) -> None:
     for r, route in enumerate(case.routes):
         by_place = []
         for place in range(len(route) + 1):
-            fit_stops(instance.arrays, case.plan, fits, r, place - 1, place, 1, instance.nodes)
+            fit_stops(network(instance), case.plan, fits, r, place - 1, place, 1, instance.nodes)
             by_place.append(fits.weight.copy())
         for roulette, rule in ((True, np.sum), (False, np.max)):
             weight = np.full(instance.nodes, 7.0)
-            total = weigh_route(instance.arrays, case.plan, fits, r, roulette, weight)
+            total = weigh_route(network(instance), case.plan, fits, r, roulette, weight)
             np.testing.assert_allclose(weight, rule(by_place, axis=0), rtol=1e-12)
             assert total == pytest.approx(rule(weight))
 
@@ -444,7 +451,7 @@ def test_insertions_by_weight(vehicles: int) -> None:
     number = 1500
     for _ in range(number):
         case = make_case(instance, [[]])
-        insert_stops(instance.arrays, case.plan, *_arguments(instance, True, state))
+        insert_stops(network(instance), case.plan, *_arguments(instance, True, state))
         stays = [[round(float(case.plan.stay[k]), 6) for k in route] for route in case.routes]
         counts[str((case.routes, stays))] += 1
     assert set(counts) <= set(expected)
@@ -465,7 +472,7 @@ def test_insertions_leave_nothing_that_fits(case: Case, roulette: bool, seed: in
     """Visits and their stays are kept, stops come in between, until none that earns fits."""
     instance, before = case.instance, case.routes
     stays = case.plan.stay.copy()
-    insert_stops(instance.arrays, case.plan, *_arguments(instance, roulette, random_state(seed)))
+    insert_stops(network(instance), case.plan, *_arguments(instance, roulette, random_state(seed)))
     case.require_sound()
     for old, new in zip(before, case.routes, strict=True):
         assert [stop for stop in new if stop in old] == old
@@ -473,7 +480,7 @@ def test_insertions_leave_nothing_that_fits(case: Case, roulette: bool, seed: in
     fits, _ = scratch(instance)
     for r, route in enumerate(case.routes):
         for place in range(len(route) + 1):
-            fit_stops(instance.arrays, case.plan, fits, r, place - 1, place, 1, instance.nodes)
+            fit_stops(network(instance), case.plan, fits, r, place - 1, place, 1, instance.nodes)
             assert (fits.weight == 0).all()
 
 
@@ -487,7 +494,7 @@ def test_best_insertion_first() -> None:
     case = make_case(instance, [[], []])
     state = random_state(0)
     before = state.copy()
-    insert_stops(instance.arrays, case.plan, *_arguments(instance, False, state))
+    insert_stops(network(instance), case.plan, *_arguments(instance, False, state))
     assert state == before
     assert [sorted(route) for route in case.routes] == [[1, 2, 3], []]
     assert case.plan.stay.tolist() == [0, 4, 4, 4]
@@ -503,7 +510,7 @@ def test_weights_of_all_sizes(roulette: bool) -> None:
     for seed in range(5):
         case = make_case(instance, [[], []])
         insert_stops(
-            instance.arrays, case.plan, *_arguments(instance, roulette, random_state(seed))
+            network(instance), case.plan, *_arguments(instance, roulette, random_state(seed))
         )
         case.require_sound()
         assert case.visited == [1, 2, 3]
@@ -517,7 +524,7 @@ def run_move(kernel: Callable[..., bool], trials: int) -> Move:
 
     def run(case: Case, halt: np.ndarray = GO) -> bool:
         arrays = [np.zeros(case.instance.nodes, dtype=np.int64) for _ in range(trials)]
-        return bool(kernel(case.instance.arrays, case.plan, *arrays, halt))
+        return bool(kernel(network(case.instance), case.plan, *arrays, halt))
 
     return run
 
@@ -650,7 +657,7 @@ def test_stays_are_extended_as_far_as_can_be(case: Case) -> None:
     """Routes are kept, no stay gets shorter, and none could be longer and earn more."""
     instance, routes = case.instance, case.routes
     stays, profit = case.plan.stay.copy(), total_profit(case.plan)
-    changed = extend_stays(instance.arrays, case.plan, GO)
+    changed = extend_stays(network(instance), case.plan, GO)
     case.require_sound()
     assert case.routes == routes
     assert (case.plan.stay >= stays).all()
@@ -670,7 +677,7 @@ def test_largest_gain_is_extended_first() -> None:
     """Of 7 units stop 2 takes 6 at rate 2, more than stop 1 gains with 2 at rate 3; 1 is left."""
     instance = on_a_line(budget=11, rate=[0, 3, 2, 0], max_stay=[0, 2, 6, 0])
     case = make_case(instance, [[1, 2]])
-    assert extend_stays(instance.arrays, case.plan, GO)
+    assert extend_stays(network(instance), case.plan, GO)
     assert case.plan.stay.tolist() == [0, 1, 6, 0]
     assert total_profit(case.plan) == 15
     case = make_case(instance, [[1, 2]])
@@ -679,16 +686,13 @@ def test_largest_gain_is_extended_first() -> None:
     assert total_profit(case.plan) == 16
     assert not optimise(case)
     case = make_case(instance, [[1, 2]])
-    assert not extend_stays(instance.arrays, case.plan, HALT)
+    assert not extend_stays(network(instance), case.plan, HALT)
     assert case.plan.stay.tolist() == [0, 0, 0, 0]
 
 
 def optimise(case: Case) -> bool:
     """Set optimal stays."""
-    pieces = len(case.instance.piece_rate)
-    owner = np.empty(pieces, dtype=np.int64)
-    arrays = case.instance.arrays
-    return bool(optimise_stays(arrays, case.plan, np.empty(pieces), np.empty(pieces), owner))
+    return bool(optimise_stays(network(case.instance), case.plan))
 
 
 @given(cases())
@@ -715,11 +719,11 @@ def test_worst_stay_is_cut_to_its_minimum() -> None:
     )
     for stay_at_1, expected in ((3, [1, 4, 1, 5]), (2, [2, 1, 1, 5])):
         case = make_case(instance, [[1, 2, 3], []], [0, stay_at_1, 4, 1, 5])
-        shorten_worst(instance.arrays, case.plan)
+        shorten_worst(network(instance), case.plan)
         case.require_sound()
         assert case.plan.stay[case.visited].tolist() == expected[:3]
     case = make_case(instance, [[1, 2, 3], [4]], [0, 3, 4, 1, 5])
-    shorten_worst(instance.arrays, case.plan)
+    shorten_worst(network(instance), case.plan)
     case.require_sound()
     assert case.plan.stay.tolist() == [0, 1, 4, 1, 1]
 
@@ -730,7 +734,7 @@ def test_replacements_earn_more(case: Case) -> None:
     instance, before = case.instance, case.routes
     profit, stays = total_profit(case.plan), case.plan.stay.copy()
     fits, _ = scratch(instance)
-    changed = replace_visits(instance.arrays, case.plan, fits, GO)
+    changed = replace_visits(network(instance), case.plan, fits, GO)
     case.require_sound()
     assert changed == (case.routes != before)
     assert (total_profit(case.plan) > profit) == changed
@@ -773,7 +777,7 @@ def test_shake(post: int, cons: int, left: list[int]) -> None:
     instance = Instance(budget=99, xy=np.zeros((8, 2)), rate=[1] * 8, max_stay=[9] * 8, vehicles=2)
     stays = np.arange(8.0)
     case = make_case(instance, [[1, 2, 3, 4, 5], [7, 6]], stays)
-    shake(instance.arrays, case.plan, 0, post, cons)
+    shake(network(instance), case.plan, 0, post, cons)
     assert case.routes == [left, [7, 6]]
     assert case.plan.stay[[*left, 7, 6]].tolist() == [*left, 7, 6]
     case.require_sound()
@@ -783,7 +787,7 @@ def test_shake_without_a_short_cut() -> None:
     """If the visits that are left would be late without the others, they go as well."""
     travel = np.array([[0, 1, 9, 9], [9, 0, 1, 9], [9, 9, 0, 1], [1, 9, 9, 0]])
     case = make_case(Instance(budget=9, travel=travel, vehicles=1), [[1, 2, 3]])
-    shake(case.instance.arrays, case.plan, 0, 1, 1)
+    shake(network(case.instance), case.plan, 0, 1, 1)
     assert case.routes == [[]]
     case.require_sound()
 
@@ -795,7 +799,7 @@ def test_routes_are_exchanged() -> None:
     counts: Counter[str] = Counter()
     for _ in range(600):
         case = make_case(instance, [[1, 2], [3], []], [0, 1, 2, 3])
-        exchange_routes(instance.arrays, case.plan, state)
+        exchange_routes(network(instance), case.plan, state)
         case.require_sound()
         counts[str(case.routes)] += 1
     assert len(counts) == 3
@@ -815,30 +819,32 @@ class Search:
 
     def __init__(self, case: Case, reset_worst: bool, optimal: bool) -> None:
         self.case = case
-        self.arrays = case.instance.arrays
+        self.network = network(case.instance)
         self.reset_worst = reset_worst
         self.optimal = optimal
         self.state = random_state(5)
 
     def insert(self) -> None:
         """Insert stops while any fits."""
-        insert_stops(self.arrays, self.case.plan, *_arguments(self.case.instance, True, self.state))
+        insert_stops(
+            self.network, self.case.plan, *_arguments(self.case.instance, True, self.state)
+        )
 
     def improve(self) -> None:
         """Every move in its turn; insert again only if any of them changed something."""
         case, before = self.case, total_profit(self.case.plan)
         changed = [MOVES[kind](case) for kind in ("swap within", "swap between", "turn", "move")]
         if self.reset_worst:
-            shorten_worst(self.arrays, case.plan)
+            shorten_worst(self.network, case.plan)
             before = total_profit(case.plan)
         if self.optimal:
             changed.append(optimise(case))
         else:
-            extend_stays(self.arrays, case.plan, GO)
+            extend_stays(self.network, case.plan, GO)
             changed.append(total_profit(case.plan) > before)
         if any(changed):
             self.insert()
-        replace_visits(self.arrays, case.plan, scratch(case.instance)[0], GO)
+        replace_visits(self.network, case.plan, scratch(case.instance)[0], GO)
 
     def run(self, rounds: int) -> Case:
         """Improve, shake, and again; give the best plan of all."""
@@ -852,11 +858,11 @@ class Search:
             if idle in (10, 20, 30, 40):
                 copy_plan(best.plan, self.case.plan)
             if idle > 20 and number % 3 == 0 and vehicles > 1:
-                exchange_routes(self.arrays, self.case.plan, self.state)
+                exchange_routes(self.network, self.case.plan, self.state)
             sizes = [len(route) for route in self.case.routes]
             for r, size in enumerate(sizes):
                 if size:
-                    shake(self.arrays, self.case.plan, r, post % size, cons)
+                    shake(self.network, self.case.plan, r, post % size, cons)
             smallest = min((size for size in sizes if size), default=nodes)
             post = (post + cons) % smallest
             cons = 1 if cons >= min(smallest, max(1, nodes // (3 * vehicles))) else cons + 1
@@ -876,7 +882,8 @@ def test_improvement(case: Case, reset_worst: bool, optimal: bool) -> None:
     search = Search(copy_of(case), reset_worst, optimal)
     fits, weight = scratch(instance)
     state = random_state(5)
-    improve(instance.arrays, case.plan, fits, True, state, weight, reset_worst, optimal, GO)
+    rules = Rules(True, reset_worst, optimal)
+    improve(network(instance), case.plan, fits, rules, state, weight, GO)
     case.require_sound()
     assert reset_worst or total_profit(case.plan) >= profit * (1 - 1e-9)
     search.improve()
@@ -897,9 +904,8 @@ def run_rounds(
     best = make_plan(instance.nodes, instance.vehicles)
     found = np.zeros(2)
     state = random_state(5)
-    done = iterate(
-        instance.arrays, case.plan, best, found, state, rounds, True, reset_worst, optimal, halt
-    )
+    rules = Rules(True, reset_worst, optimal)
+    done = iterate(network(instance), case.plan, best, found, state, rounds, rules, halt)
     return Case(instance, best), found, done
 
 
@@ -933,9 +939,9 @@ def test_copies_are_apart() -> None:
     instance = on_a_line(vehicles=2)
     case = make_case(instance, [[1, 2], [3]], [0, 1, 1, 1])
     copy = copy_of(case)
-    shake(instance.arrays, case.plan, 0, 0, 2)
-    set_stay(instance.arrays, case.plan, 3, 2.0)
-    set_times(instance.arrays, case.plan, 1)
+    shake(network(instance), case.plan, 0, 0, 2)
+    set_stay(network(instance), case.plan, 3, 2.0)
+    set_times(network(instance), case.plan, 1)
     assert copy.routes == [[1, 2], [3]]
     copy.require_sound()
     assert total_profit(copy.plan) == 6

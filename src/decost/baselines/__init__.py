@@ -1,0 +1,1 @@
+"""What the paper compares with: greedy construction, local search, ants, a program."""
