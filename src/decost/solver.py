@@ -30,7 +30,7 @@ _MODULES = {
     "columns": ("decost.exact.columns", "METHOD"),
     "decost": ("decost.methods.policy", "DECOST"),
     "exact": ("decost.exact.exact", "METHOD"),
-    "gfacs": ("decost.methods.ants", "METHOD"),
+    "gfacs": ("decost.baselines.gfacs", "METHOD"),
     "greedy": ("decost.baselines.greedy", "METHOD"),
     "ils": ("decost.baselines.ils", "METHOD"),
     "milp": ("decost.baselines.milp", "METHOD"),

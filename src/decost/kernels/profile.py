@@ -8,59 +8,16 @@ Its mirror image for the rest of a route, G(t), is the most profit from a stop o
 there starts at time t or later: a latest time, the profit from then on, and pieces of falling
 rate that an earlier start adds.
 
-The pieces live in two arrays `rate` and `length`, which the caller owns. Serving a stop merges
-its pieces into the list (`merge`); waiting turns the first of them into profit and a deadline
-takes the last of them away (`window`). `prefix` does all of this along a route; for both functions
-of every part of a route see `routes`.
+The pieces live in two arrays `rate` and `length`, which the caller owns. Solvers use
+`decost.timeline`; this form is left for figures and for tests of the learned solver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from decost.compiled import jit, lean
 from decost.instance import Arrays, FloatArray, IntArray
-
-jit = numba.njit(cache=True, nogil=True, error_model="numpy")
-
-# For a function with one caller that hands on many arrays, which are costly to pass.
-inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
-
-Halt = npt.NDArray[np.uint8]
-"""One entry that is set, by another thread, when a kernel is to return."""
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def lean(function: Function) -> Function:
-    """Compile a function that makes no arrays, without the counting of references.
-
-    Counting costs more than all the rest of a short function that is handed many arrays.
-    """
-    settings: dict[str, Any] = {"_nrt": False}
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", **settings)(
-        function
-    )
-    return compiled
-
-
-@lean
-def insert(
-    rate: FloatArray, length: FloatArray, head: int, tail: int, new_rate: float, new_length: float
-) -> int:
-    """Merge one piece into the list and return its place; the list ends one entry later."""
-    place = tail
-    while place > head and rate[place - 1] < new_rate:
-        rate[place] = rate[place - 1]
-        length[place] = length[place - 1]
-        place -= 1
-    rate[place] = new_rate
-    length[place] = new_length
-    return place
 
 
 @lean
@@ -92,20 +49,6 @@ def merge(
             rate[place] = other_rate[last]
             length[place] = other_length[last]
     return total
-
-
-@lean
-def trim(length: FloatArray, head: int, tail: int, room: float, limit: float) -> tuple[int, float]:
-    """Cut the end of the list so that `limit` units remain; return the new tail and room."""
-    excess = room - limit
-    while excess > 0.0 and tail > head:
-        if length[tail - 1] > excess:
-            length[tail - 1] -= excess
-            return tail, limit
-        excess -= length[tail - 1]
-        room -= length[tail - 1]
-        tail -= 1
-    return tail, room
 
 
 @lean
@@ -144,48 +87,6 @@ def window(
         elif wait <= 0.0 and limit <= 0.0:
             break
     return spent, new, kept
-
-
-@lean
-def earns_no_less(
-    time: FloatArray,
-    value: FloatArray,
-    piece_first: IntArray,
-    piece_count: IntArray,
-    rate: FloatArray,
-    length: FloatArray,
-    one: int,
-    other: int,
-    handicap: float,
-) -> bool:
-    """Whether one label, less a handicap, has no less profit than the other at any time.
-
-    By concavity it is enough to compare at the breakpoints of the other.
-    """
-    own = value[one] - handicap
-    at = piece_first[one]
-    end = at + piece_count[one]
-    rest = 0.0 if at == end else length[at]
-    theirs = value[other]
-    step = time[other] - time[one]
-    first = piece_first[other]
-    pieces = piece_count[other]
-    for k in range(pieces + 1):
-        while step > 0.0 and at < end:
-            part = min(step, rest)
-            own += rate[at] * part
-            step -= part
-            rest -= part
-            if rest <= 0.0:
-                at += 1
-                if at < end:
-                    rest = length[at]
-        if own < theirs:
-            return False
-        if k < pieces:
-            step = length[first + k]
-            theirs += rate[first + k] * step
-    return True
 
 
 @lean

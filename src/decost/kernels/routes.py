@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decost.compiled import lean
 from decost.instance import Arrays, FloatArray, IntArray
-from decost.kernels.profile import lean, serve, window
+from decost.kernels.profile import serve, window
 
 
 class Team(NamedTuple):
@@ -263,17 +264,6 @@ def meet(arrays: Arrays, team: Team, r: int, i: int, j: int) -> tuple[float, flo
 
 
 @lean
-def most(arrays: Arrays, stop: int, margin: float) -> float:
-    """Most that a stop earns beyond what the time of its stay is worth at a margin."""
-    profit = arrays.reward[stop]
-    for p in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
-        if arrays.piece_rate[p] <= margin:
-            break
-        profit += (arrays.piece_rate[p] - margin) * arrays.piece_length[p]
-    return float(profit)
-
-
-@lean
 def refresh(arrays: Arrays, team: Team, r: int, first: int) -> bool:
     """Compute the functions of a route anew; its stops before `first` are as they were.
 
@@ -354,38 +344,3 @@ def chain(
         if tip.time == np.inf:
             return -np.inf
     return close(arrays, team, tip, s, j)
-
-
-@lean
-def splice(arrays: Arrays, team: Team, r: int, i: int, j: int, some: IntArray, count: int) -> bool:
-    """Put some stops in the place of the stops i to j - 1 of a route; false if there is no room.
-
-    Stops that are no longer on any route are the caller's to mark.
-    """
-    size = team.size[r]
-    shift = count - (j - i)
-    if size + shift > team.stops.shape[1]:
-        return False
-    if shift > 0:
-        for k in range(size - 1, j - 1, -1):
-            team.stops[r, k + shift] = team.stops[r, k]
-    elif shift < 0:
-        for k in range(j, size):
-            team.stops[r, k + shift] = team.stops[r, k]
-    for k in range(count):
-        team.stops[r, i + k] = some[k]
-    team.size[r] = size + shift
-    return refresh(arrays, team, r, i)
-
-
-@lean
-def insert_at(arrays: Arrays, team: Team, r: int, k: int, stop: int) -> bool:
-    """Insert a stop; false if there is no room."""
-    size = team.size[r]
-    if size == team.stops.shape[1]:
-        return False
-    for j in range(size, k, -1):
-        team.stops[r, j] = team.stops[r, j - 1]
-    team.stops[r, k] = stop
-    team.size[r] = size + 1
-    return refresh(arrays, team, r, k)

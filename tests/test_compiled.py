@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from decost.kernels import drop_stale_code
+from decost.compiled import drop_stale_code
 
 
 def test_stale_code_is_dropped(tmp_path: Path) -> None:
@@ -23,5 +23,5 @@ def test_stale_code_is_dropped(tmp_path: Path) -> None:
     for name, age in ages.items():
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (age, age))
-    drop_stale_code(tmp_path)
+    drop_stale_code([tmp_path])
     assert sorted(path.name for path in cache.iterdir()) == ["one.pyc", "two.g.nbc"]
