@@ -38,8 +38,8 @@ def improving(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test register methods of its own, and forget them after it."""
-    monkeypatch.setattr("decost.solver._METHODS", dict(decost.solver._METHODS))
-    monkeypatch.setattr("decost.solver._PREPARED", set(decost.solver._PREPARED))
+    monkeypatch.setattr("decost.planner.door._METHODS", dict(decost.planner.door._METHODS))
+    monkeypatch.setattr("decost.planner.door._PREPARED", set(decost.planner.door._PREPARED))
 
 
 @pytest.fixture(scope="session")

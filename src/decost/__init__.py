@@ -9,14 +9,9 @@ if TYPE_CHECKING:
     from decost.exact.exact import values_to_go
     from decost.files.door import read, read_set, read_solution, write
     from decost.files.limits import FormatError
-    from decost.methods.options import ImprovingOptions, Method, Options, Progress
-    from decost.problem.checker import Violation, check, profit_of
-    from decost.problem.generators import generate
-    from decost.problem.instance import TOLERANCE, Instance, InstanceError
-    from decost.problem.plan import Route, Solution, Visit, make_solution
-    from decost.result import Failure, Result
-    from decost.show.plan import plot_plan
-    from decost.solver import (
+    from decost.method.options import ImprovingOptions, Method, Options, Progress
+    from decost.method.result import Failure, Result
+    from decost.planner.door import (
         Interrupted,
         MethodError,
         get_method,
@@ -27,45 +22,50 @@ if TYPE_CHECKING:
         solve_each,
         solve_many,
     )
-    from decost.stays import Stays, optimal_stays
+    from decost.planner.stays import Stays, optimal_stays
+    from decost.problem.checker import Violation, check, profit_of
+    from decost.problem.generators import generate
+    from decost.problem.instance import TOLERANCE, Instance, InstanceError
+    from decost.problem.plan import Route, Solution, Visit, make_solution
+    from decost.show.plan import plot_plan
 
 __version__ = "0.1.0"
 
 # Imported when first used, so that `import decost` costs nothing and Ctrl-C finds it prepared.
 _LAZY = {
     "TOLERANCE": "problem.instance",
-    "Failure": "result",
+    "Failure": "method.result",
     "FormatError": "files.limits",
-    "ImprovingOptions": "methods.options",
+    "ImprovingOptions": "method.options",
     "Instance": "problem.instance",
     "InstanceError": "problem.instance",
-    "Interrupted": "solver",
-    "Method": "methods.options",
-    "MethodError": "solver",
-    "Options": "methods.options",
-    "Progress": "methods.options",
-    "Result": "result",
+    "Interrupted": "planner.door",
+    "Method": "method.options",
+    "MethodError": "planner.door",
+    "Options": "method.options",
+    "Progress": "method.options",
+    "Result": "method.result",
     "Route": "problem.plan",
     "Solution": "problem.plan",
-    "Stays": "stays",
+    "Stays": "planner.stays",
     "Violation": "problem.checker",
     "Visit": "problem.plan",
     "check": "problem.checker",
     "generate": "problem.generators",
-    "get_method": "solver",
-    "list_methods": "solver",
+    "get_method": "planner.door",
+    "list_methods": "planner.door",
     "make_solution": "problem.plan",
-    "optimal_stays": "stays",
+    "optimal_stays": "planner.stays",
     "plot_plan": "show.plan",
-    "prepare": "solver",
+    "prepare": "planner.door",
     "profit_of": "problem.checker",
     "read": "files.door",
     "read_set": "files.door",
     "read_solution": "files.door",
-    "register": "solver",
-    "solve": "solver",
-    "solve_each": "solver",
-    "solve_many": "solver",
+    "register": "planner.door",
+    "solve": "planner.door",
+    "solve_each": "planner.door",
+    "solve_many": "planner.door",
     "values_to_go": "exact.exact",
     "write": "files.door",
 }

@@ -77,7 +77,7 @@ def drop_stale_code(*folders: Path) -> None:
                     compiled.unlink()
 
 
-ROOMS = ("timeline", "exact", "search", "baselines", "learn", "kernels")
+ROOMS = ("timeline", "exact", "search", "baselines", "learn")
 """Folders of the package that hold kernels."""
 
 drop_stale_code(*(Path(__file__).parent / room for room in ROOMS))

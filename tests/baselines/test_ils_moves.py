@@ -46,7 +46,7 @@ from decost.baselines.ils_moves import (
     turn_within,
     weigh_route,
 )
-from decost.kernels.random import draw, random_state
+from decost.draws import draw, random_state
 from decost.timeline.network import Network, network_as_given
 from odd_instances import odd_instance
 from strategies import profit_by_hand

@@ -40,7 +40,7 @@ from decost.bench.instances import Setting
 from decost.bench.measure import Measurement
 from decost.bench.runner import run_bench
 from decost.bench.schema import SCALES, Bench, Config, Folders, Row
-from decost.methods.options import Progress
+from decost.method.options import Progress
 
 SOLOMON = """{name}
 

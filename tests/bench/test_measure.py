@@ -22,7 +22,7 @@ from decost.bench.measure import key_of, limit_of, measure, measure_batch, row_o
 from decost.bench.runner import run_bench
 from decost.bench.schema import Bench, Config, Folders, Key, Record, Row, Tables, Task
 from decost.bench.tables import machine_name
-from decost.methods.options import ImprovingOptions, Options, Progress
+from decost.method.options import ImprovingOptions, Options, Progress
 
 FAKE = Contender.of("fake")
 
@@ -61,7 +61,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Take times by a clock that stands still."""
     still = Clock()
-    monkeypatch.setattr("decost.solver.time.perf_counter", still)
+    monkeypatch.setattr("decost.planner.door.time.perf_counter", still)
     return still
 
 
@@ -248,7 +248,7 @@ def test_batch_is_how_many_were_planned_together(
 ) -> None:
     """Five instances of which two fit into one batch count as such, not as five."""
     five = decost.generate("paper", nodes=10, window=100, count=5, seed=1)
-    monkeypatch.setattr("decost.methods.policy.TOGETHER", together * five[0].nodes ** 2)
+    monkeypatch.setattr("decost.learn.policy.TOGETHER", together * five[0].nodes ** 2)
     assert [row["batch"] for row in measure_batch(Contender.parse("decost"), five)] == batches
 
 

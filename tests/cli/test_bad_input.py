@@ -81,7 +81,9 @@ def test_outputs_that_cannot_be_written(
     call: Call, trip: Path, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     """That is said before the work begins, not after."""
-    monkeypatch.setattr("decost.solver.solve", lambda *given, **options: pytest.fail("solved"))
+    monkeypatch.setattr(
+        "decost.planner.door.solve", lambda *given, **options: pytest.fail("solved")
+    )
     missing = trip.parent / "none" / "a.png"
     words = ("solve", trip, option)
     assert call.complaint(*words, missing) == f"{missing}: there is no folder {missing.parent}"

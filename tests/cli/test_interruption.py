@@ -100,7 +100,7 @@ def test_interrupted_search(name: str, tmp_path: Path) -> None:
 
 SAY_READY = """
 import threading
-from decost.methods.clock import Clock
+from decost.method.clock import Clock
 
 begin = Clock.run
 def run(self, kernel, profit):
@@ -111,7 +111,7 @@ Clock.run = run
 """
 
 
-@pytest.mark.parametrize("module", ["numpy", "typer", "decost.solver", "pydantic", "numba"])
+@pytest.mark.parametrize("module", ["numpy", "typer", "decost.planner.door", "pydantic", "numba"])
 def test_interrupted_import(module: str, trip: Path, tmp_path: Path) -> None:
     """Ctrl-C while the program is being loaded says so in one line, with no traceback."""
     folder = tmp_path / "hooks"

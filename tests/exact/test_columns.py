@@ -17,7 +17,7 @@ from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
 from decost.exact import master
 from decost.exact.tree import Branch, Incumbent
-from decost.methods.clock import Clock
+from decost.method.clock import Clock
 from odd_instances import all_routes, brute_force_team, odd_instance
 from strategies import instances
 

@@ -18,7 +18,7 @@ import decost
 from command_line import Call, Ended
 from decost import Instance, Method, Options, Result
 from decost.files.sets import digest_of
-from decost.solver import get_method, read_options
+from decost.planner.door import get_method, read_options
 
 COUNT = 6
 

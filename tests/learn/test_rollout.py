@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decost import Instance, check, generate, make_solution, optimal_stays, profit_of
-from decost.kernels.profile import prefix as prefix_kernel
 from decost.learn import rollout as module
 from decost.learn.features import Problems, load_problems
 from decost.learn.rollout import (
@@ -40,6 +39,7 @@ from policies import (
     stays_of,
 )
 from strategies import Planned, instances, planned
+from whole_networks import front_of
 
 
 def sampled(
@@ -273,11 +273,9 @@ def require_same_function(some: list[Instance], seed: int) -> int:
                 route: list[int] = []
                 for node in rollout.nodes[row, sample, :step].tolist():
                     route = [*route, numbers[row][node]] if node else []
-                size = 1 + len(instance.piece_rate)
-                rate, length = np.empty(size), np.empty(size)
-                time, value, count, room = prefix_kernel(
-                    instance.arrays, np.array(route, dtype=np.int64), rate, length
-                )
+                front, pool = front_of(instance, route)
+                time, value, room = front.time, front.value, front.room
+                rate, length = pool[: front.pieces].T
                 assert float(state.time[row, sample]) == pytest.approx(time, abs=1e-9)
                 function = state.prefix
                 assert float(function.value[row, sample]) == pytest.approx(value, abs=1e-9)
@@ -286,9 +284,9 @@ def require_same_function(some: list[Instance], seed: int) -> int:
                 home = instance.travel[route[-1], instance.end] if route else 0.0
                 most = max(0.0, min(room, instance.budget - time - home))
                 times = np.array([0, 0.1, 0.35, 0.7, 1]) * most
-                begin = np.cumsum(length[:count]) - length[:count]
-                used = np.clip(times[:, None] - begin, 0, length[:count])
-                expected = used @ rate[:count]
+                begin = np.cumsum(length) - length
+                used = np.clip(times[:, None] - begin, 0, length)
+                expected = used @ rate
                 points = torch.tensor(times).expand(*function.value.shape, -1)
                 found = function.gained(points)[row, sample]
                 assert found.tolist() == pytest.approx(expected.tolist(), rel=1e-9, abs=1e-9)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from command_line import read_settings
 from decost import cli, generate, optimal_stays
+from decost.baselines.gfacs import Colony
 from decost.learn import train_ants as module
 from decost.learn.checkpoint import WeightsError, load_heatmap, load_run, read_card
 from decost.learn.config import AntsConfig
@@ -21,7 +22,6 @@ from decost.learn.heatmap import find_region
 from decost.learn.losses import balance_loss
 from decost.learn.runs import TrainError
 from decost.learn.train_ants import Run, resume_run, start_run, train, train_command
-from decost.methods.ants import Colony
 from policies import complaint
 from small_runs import bits
 from small_runs import trained as trained_policy

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from decost import Instance, check, generate, make_solution, optimal_stays
-from decost.kernels.profile import prefix as prefix_kernel
-from decost.kernels.profile import window
 from decost.learn.features import Problems, load_problems, turn
 from decost.learn.rollout import State, roll_out, sampled_choice, start_state
 from decost.learn.view import View, observe
+from decost.timeline.profile import window
 from policies import RandomPolicy, lively_instances, metric
 from strategies import profit_by_hand
+from whole_networks import front_of
 
 NAMES = (
     *("is home", "x", "y", "way", "wait", "start capped", "start", "spare capped", "spare"),
@@ -222,9 +222,7 @@ def test_profit_before_a_stop(seed: int) -> None:
     for moment in moments(lively(seed), seed):
         instance, unit, leave = moment.instance, moment.profit_unit, moment.leave
         place = moment.route[-1] if moment.route else 0
-        size = 1 + len(instance.piece_rate)
-        arrays, way = instance.arrays, np.array(moment.route, dtype=np.int64)
-        _, value, _, _ = prefix_kernel(arrays, way, np.empty(size), np.empty(size))
+        value = front_of(instance, moment.route)[0].value
         for stop, token in moment.candidates():
             if stop == 0:
                 continue
@@ -261,19 +259,16 @@ def test_profit_before_a_stop_by_the_kernel(seed: int) -> None:
         for stop, token in moment.candidates():
             if stop == 0:
                 continue
-            size = 1 + len(instance.piece_rate)
-            rate, length = np.empty(size), np.empty(size)
-            arrays, way = instance.arrays, np.array(moment.route, dtype=np.int64)
-            time, _, count, room = prefix_kernel(arrays, way, rate, length)
-            arrive = time + instance.travel[place, stop]
+            front, pool = front_of(instance, moment.route)
+            room = front.room
+            arrive = front.time + instance.travel[place, stop]
             start = max(arrive, instance.open[stop])
             shortest = instance.min_stay[stop]
             home = instance.budget - instance.travel[stop, instance.end] - shortest
             latest = min(instance.close[stop], instance.leave_by[stop] - shortest, home)
             limit = max(0.0, min(room - (start - arrive), latest - start))
-            spent, _, kept = window(
-                rate, length, count, min(start - arrive, room), limit, rate, length
-            )
+            wait = min(start - arrive, room)
+            spent, _, kept = window(pool, 0, front.pieces, wait, limit, pool, 0)
             assert token["certain"] == near(spent / unit)
             assert token["last"] == near(kept / unit)
             told += 1
@@ -296,9 +291,7 @@ def test_home(seed: int) -> None:
         assert token["way"] == near(way / moment.time_unit)
         spare = max(0.0, instance.budget - leave - way) / moment.time_unit
         assert token["spare"] == near(math.asinh(spare))
-        size = 1 + len(instance.piece_rate)
-        arrays, stops = instance.arrays, np.array(moment.route, dtype=np.int64)
-        _, value, _, _ = prefix_kernel(arrays, stops, np.empty(size), np.empty(size))
+        value = front_of(instance, moment.route)[0].value
         earned = optimal_stays(instance, [moment.route]).profit[0]
         assert token["last"] == near((earned - value) / unit)
         told += len(moment.route) > 0

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decost import Instance, optimal_stays
-from decost.kernels.random import random_state
+from decost.draws import random_state
 from decost.search.moves import (
     LONGEST_SEGMENT,
     best_insertion,

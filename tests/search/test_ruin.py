@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decost import Instance, generate, optimal_stays
-from decost.kernels.random import random_state
+from decost.draws import random_state
 from decost.search.moves import make_desk
 from decost.search.ruin import (
     BEST,

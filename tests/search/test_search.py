@@ -13,8 +13,8 @@ import pytest
 
 import decost
 from decost import Instance, Solution, check, generate
-from decost.methods import policy
-from decost.methods.options import MOST_ROUNDS
+from decost.learn import policy
+from decost.method.options import MOST_ROUNDS
 from decost.search import search as module
 from decost.search.ruin import END
 from decost.search.search import FIRST_PIECES, FIRST_STOPS, Searches
@@ -213,7 +213,7 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         wait(futures, timeout=timeout)
 
-    monkeypatch.setattr("decost.methods.clock.wait", interrupt)
+    monkeypatch.setattr("decost.method.clock.wait", interrupt)
     result = solve(instance, iterations=None, time_limit=30)
     assert time.perf_counter() - begin < 10
     assert check(instance, result.solution) == []

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from decost.methods.options import Method, Options, Stays
+from decost.method.options import Method, Options, Stays
+from decost.method.result import Result
+from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
-from decost.result import Result
 from decost.search.construct import first_plan, profit_ratio_routes
-from decost.stays import best_solution, optimal_stays
 
 
 class GreedyOptions(Options):

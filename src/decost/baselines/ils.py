@@ -14,13 +14,13 @@ from decost.baselines.ils_moves import (
     set_stay,
     total_profit,
 )
-from decost.kernels.random import random_state
-from decost.methods.clock import Clock
-from decost.methods.options import Method, RoundsOptions, Stays
+from decost.draws import random_state
+from decost.method.clock import Clock
+from decost.method.options import Method, RoundsOptions, Stays
+from decost.method.result import Result
+from decost.planner.stays import best_solution
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
-from decost.result import Result
-from decost.stays import best_solution
 from decost.timeline.network import network_as_given, useful_stops
 
 

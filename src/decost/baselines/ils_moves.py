@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import Halt, jit, lean
-from decost.kernels.random import RandomState, draw
+from decost.draws import RandomState, draw
 from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network
 from decost.timeline.stays import profit_of_stay, stays_of_route

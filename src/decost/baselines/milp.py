@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from decost.methods.clock import Clock
-from decost.methods.interruptible import run_interruptibly
-from decost.methods.options import ImprovingOptions, Method
+from decost.method.clock import Clock
+from decost.method.interruptible import run_interruptibly
+from decost.method.options import ImprovingOptions, Method
+from decost.method.result import Result
 from decost.problem.checker import check
 from decost.problem.instance import TOLERANCE, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution, make_solution
-from decost.result import Result
 from decost.search.construct import first_plan
 
 ACCURACY = 1e-9
@@ -553,7 +553,7 @@ def _gurobi(
 
 
 def _error(why: str) -> ValueError:
-    from decost.solver import MethodError
+    from decost.planner.door import MethodError
 
     return MethodError(why)
 

@@ -29,7 +29,7 @@ from decost.bench.contender import Contender
 from decost.bench.instances import Setting
 from decost.bench.schema import Config, Folders, Key, Record, Row, Task
 from decost.bench.tables import load
-from decost.solver import BATCH, read_options
+from decost.planner.door import BATCH, read_options
 
 Source: TypeAlias = Callable[[], Sequence[Instance]]
 """Gives the instances of a setting, when they are needed."""

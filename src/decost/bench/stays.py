@@ -210,7 +210,7 @@ def _compiled() -> Callable[..., float]:
 
 def _against_algorithm_one(size: int) -> list[Row]:
     """Compare times with the paper's rule, kernel against kernel, for one route."""
-    from decost.kernels.stays import stays_of_routes
+    from decost.timeline.stays import stays_of_routes
 
     random = np.random.default_rng(size)
     windows = np.sort(random.random(size + 1)) * size

@@ -9,8 +9,8 @@ from decost.cli.options import options_of, own_fields
 
 def run(context: typer.Context) -> None:
     """List the methods and their options."""
-    from decost.methods.options import ImprovingOptions
-    from decost.solver import list_methods, missing_methods
+    from decost.method.options import ImprovingOptions
+    from decost.planner.door import list_methods, missing_methods
 
     improving = []
     for method in list_methods():

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from decost.cli.shared import InputError
-from decost.methods.options import ImprovingOptions, Options
+from decost.method.options import ImprovingOptions, Options
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

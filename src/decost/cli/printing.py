@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decost.result import Result
+    from decost.method.result import Result
 
 
 def print_plan(result: Result) -> None:
@@ -56,7 +56,7 @@ def print_set(answers: list[dict[str, Any]]) -> None:
 
     from rich.table import Table
 
-    from decost.result import gap_of
+    from decost.method.result import gap_of
 
     table = Table(box=_box())
     for column in ("instances", "mean profit", "optimal", "mean gap to bound", "mean time"):

@@ -81,7 +81,7 @@ def _run() -> Any:
     except MemoryError:
         _complain("not enough memory", 2)
     except ModuleNotFoundError as error:
-        from decost.solver import LEARN, needs_extra
+        from decost.planner.door import LEARN, needs_extra
 
         if error.name not in LEARN:
             raise

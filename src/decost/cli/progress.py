@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from decost.methods.options import Progress
+    from decost.method.options import Progress
     from decost.problem.instance import Instance
 
 
@@ -20,7 +20,7 @@ def prepare_method(method: str, instances: list[Instance]) -> None:
     """
     from concurrent.futures import ThreadPoolExecutor, wait
 
-    from decost.solver import prepare
+    from decost.planner.door import prepare
 
     note = "decost: getting ready; after an installation this compiles for a minute or so"
     pool = ThreadPoolExecutor(1)
@@ -41,8 +41,8 @@ def best_so_far(method: str) -> Iterator[dict[str, Any]]:
     from rich.console import Console
     from rich.status import Status
 
-    from decost.methods.options import ImprovingOptions
-    from decost.solver import get_method
+    from decost.method.options import ImprovingOptions
+    from decost.planner.door import get_method
 
     console = Console(stderr=True)
     improving = issubclass(get_method(method).options, ImprovingOptions)

@@ -23,8 +23,8 @@ from decost.cli.shared import (
     require_picture,
 )
 from decost.cli.solve_set import rows_of, solve_set
-from decost.methods.options import ImprovingOptions
-from decost.solver import DEFAULT_METHOD
+from decost.method.options import ImprovingOptions
+from decost.planner.door import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from decost.problem.instance import Instance
@@ -35,7 +35,7 @@ class SolveCommand(SchemaCommand):
 
     def fields_of(self, given: dict[str, Any], rest: list[str]) -> Fields:
         """Ask the method, if there are options that it may know or help on it is wanted."""
-        from decost.solver import get_method
+        from decost.planner.door import get_method
 
         wants_help = "help" in given and "method" in given
         if not (wants_help or any(word.startswith("-") for word in rest)):
@@ -147,7 +147,7 @@ def _solve_and_write(
     plot: Path | None,
 ) -> Any:
     from decost.files.door import write
-    from decost.solver import solve
+    from decost.planner.door import solve
 
     with best_so_far(method) as watched:
         result = solve(instance, method, **options, **watched)
@@ -160,7 +160,7 @@ def _solve_and_write(
 
 def _read_start(path: Path, method: str, instance: Instance) -> Any:
     from decost.files.door import read_solution
-    from decost.solver import get_method, list_methods
+    from decost.planner.door import get_method, list_methods
 
     if not issubclass(get_method(method).options, ImprovingOptions):
         able = [one.name for one in list_methods() if issubclass(one.options, ImprovingOptions)]

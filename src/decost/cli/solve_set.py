@@ -31,7 +31,7 @@ def rows_of(
     """Give what is finished of a set already, and the place for more."""
     from decost.files.sets import Rows, open_part, part_of
     from decost.files.writing import is_special
-    from decost.solver import get_method, read_options
+    from decost.planner.door import get_method, read_options
 
     settings = read_options(get_method(method), options)
     if out is None or is_special(out):
@@ -60,7 +60,7 @@ def solve_set(
 ) -> None:
     """Solve what is not finished yet, and show the lines in order."""
     from decost.files.sets import PartFile
-    from decost.solver import solve_as_done
+    from decost.planner.door import solve_as_done
 
     prepare_method(method, instances)
     open_ones = [index for index in range(len(instances)) if index not in rows]

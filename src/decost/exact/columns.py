@@ -22,12 +22,12 @@ from decost.exact.labels import EVERY, GUESS, LABELS, PROVE, route_of
 from decost.exact.master import Master, Relaxation, combine
 from decost.exact.pricing import choose_routes, priced, promising_arcs, team_problem, with_arcs
 from decost.exact.tree import SHARE, Branch, Incumbent, Tree
-from decost.methods.clock import Clock
-from decost.methods.options import Method
+from decost.method.clock import Clock
+from decost.method.options import Method
+from decost.method.result import Result
+from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
-from decost.result import Result
 from decost.search.construct import first_plan
-from decost.stays import best_solution, optimal_stays
 
 INERTIA, LEAST_INERTIA = 0.7, 0.1
 """Share of the best prices so far in the prices that are tried next, and where it becomes 0."""

@@ -35,13 +35,13 @@ from decost.exact.labels import (
     sort_queue,
     values_after,
 )
-from decost.methods.clock import Clock
-from decost.methods.options import ImprovingOptions, Method
+from decost.method.clock import Clock
+from decost.method.options import ImprovingOptions, Method
+from decost.method.result import Result
+from decost.planner.stays import best_solution, flatten_routes
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution
-from decost.result import Result
 from decost.search.construct import first_plan
-from decost.stays import best_solution, flatten_routes
 from decost.timeline.network import Network, useful_network
 
 SMALL = 30_000

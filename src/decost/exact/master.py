@@ -13,7 +13,7 @@ import highspy
 import numpy as np
 
 from decost.exact.tree import ACCURACY, Branch
-from decost.methods.interruptible import run_interruptibly
+from decost.method.interruptible import run_interruptibly
 from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decost.exact.exact import rounded
-from decost.methods.clock import Clock
+from decost.method.clock import Clock
 from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.problem.plan import Solution
 from decost.timeline.network import Network

@@ -24,8 +24,8 @@ from decost.files.limits import FormatError
 from decost.files.lines import holds_lines, read_lines
 from decost.files.plans import read_solution, read_solutions
 from decost.files.writing import replacing, write_text
+from decost.method.result import Result
 from decost.problem.instance import Instance, InstanceError
-from decost.result import Result
 
 __all__ = ["read", "read_any", "read_set", "read_solution", "read_solutions", "write"]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decost.files.benchmarks import Profit
-from decost.methods.options import Stays
+from decost.method.options import Stays
 from decost.problem.generators import FAMILIES
 
 

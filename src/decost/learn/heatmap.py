@@ -2,7 +2,7 @@
 
 An instance is a sparse graph: the depot and the useful stops, each with trails to those that can
 be served soonest after it, and home. The network looks at it once and gives every trail a heat,
-by which ants are guided (`decost.methods.ants`), and the instance the logarithm of its partition
+by which ants are guided (`decost.baselines.gfacs`), and the instance the logarithm of its partition
 function, which only training needs.
 """
 
@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, logsigmoid, silu
 
-from decost.kernels.ants import Trails, find_successors
-from decost.kernels.reduction import Useful, useful_stops
+from decost.baselines.ants import Trails, find_successors
 from decost.learn.config import HeatmapConfig
 from decost.learn.rollout import FORBIDDEN, State
 from decost.problem.instance import Instance
+from decost.timeline.network import Useful, useful_stops
 
 NEIGHBOURS = 5
 """A node has trails to one in so many of an instance's nodes."""

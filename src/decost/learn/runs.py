@@ -37,10 +37,10 @@ from decost.learn.checkpoint import (
     save_weights,
 )
 from decost.learn.config import AntsConfig, Source, TrainConfig
+from decost.planner.door import solve_many
 from decost.problem.generators import generate
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.validation import first_fault
-from decost.solver import solve_many
 
 VALIDATION = 2**31
 """Offset of the seeds of validation instances, which no training instance has."""

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from decost.exact.exact import values_to_go
 from decost.learn.features import Problems
 from decost.learn.losses import imitation_loss, regret_loss
 from decost.learn.rollout import Rollout
-from decost.methods.exact import values_to_go
 from decost.problem.instance import Instance
 
 

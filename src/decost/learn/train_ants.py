@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from decost.baselines.gfacs import AntsOptions, Colony, heat_of
 from decost.learn import runs
 from decost.learn.config import AntsConfig
 from decost.learn.features import load_problems
@@ -40,7 +41,6 @@ from decost.learn.runs import (
     mean_gap,
     validation_sets,
 )
-from decost.methods.ants import AntsOptions, Colony, heat_of
 from decost.problem.instance import FloatArray, Instance, IntArray
 
 GRADIENT = 3.0

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from decost.compiled import jit, lean
-from decost.kernels.random import RandomState, draw
+from decost.draws import RandomState, draw
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
 from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray

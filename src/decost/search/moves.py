@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import Halt, inlined, lean
-from decost.kernels.random import RandomState, draw
+from decost.draws import RandomState, draw
 from decost.problem.instance import FloatArray, IntArray
 from decost.search.team import Team, back_at, chain, front_at, insert_at, meet, offset, splice
 from decost.timeline.network import Network

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import Halt, jit, lean
-from decost.kernels.random import RandomState, draw
+from decost.draws import RandomState, draw
 from decost.problem.instance import FloatArray, IntArray
 from decost.search.moves import EQUAL, Desk, best_insertion, descend
 from decost.search.team import Team, insert_at, refresh

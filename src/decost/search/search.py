@@ -11,12 +11,13 @@ import numpy as np
 from pydantic import Field
 
 from decost.compiled import Halt
-from decost.kernels.random import random_state
-from decost.methods.clock import Clock
-from decost.methods.options import Method, RoundsOptions
+from decost.draws import random_state
+from decost.method.clock import Clock
+from decost.method.options import Method, RoundsOptions
+from decost.method.result import Result
+from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution, with_idle_vehicles
-from decost.result import Result
 from decost.search.construct import first_plan
 from decost.search.moves import make_desk
 from decost.search.ruin import (
@@ -33,7 +34,6 @@ from decost.search.ruin import (
     make_notes,
 )
 from decost.search.team import make_team
-from decost.stays import best_solution, optimal_stays
 from decost.timeline.network import Network, useful_network
 
 FIRST_STOPS, FIRST_PIECES = 32, 32
@@ -65,7 +65,7 @@ def search(instance: Instance, options: SearchOptions) -> Result:
     improved by all local moves, and the last cycle ends when the time does.
     """
     if options.begin == "decost":
-        from decost.methods.policy import warm_up as warm_up_policy
+        from decost.learn.policy import warm_up as warm_up_policy
 
         warm_up_policy()  # before the clock starts
     clock = Clock(options.time_limit, options.progress)
@@ -219,7 +219,7 @@ class _Search:
 def _first_plan(instance: Instance, options: SearchOptions, clock: Clock) -> Solution:
     start = first_plan(instance, options.start)
     if options.begin == "decost":
-        from decost.methods.policy import PolicyOptions, policy
+        from decost.learn.policy import PolicyOptions, policy
 
         limit = max(0.0, clock.left)
         learned = policy(instance, PolicyOptions(seed=options.seed, time_limit=limit)).solution

@@ -13,12 +13,12 @@ import decost
 from decost import Instance, Solution, check, generate
 from decost.exact import columns, exact
 from decost.exact.exact import ExactOptions
-from decost.methods import auto as module
-from decost.methods.clock import Clock
-from decost.result import Result
+from decost.method.clock import Clock
+from decost.method.result import Result
+from decost.planner import auto as module
+from decost.planner.stays import best_solution
 from decost.search import search
 from decost.search.search import Searches
-from decost.stays import best_solution
 
 NOBODY = Solution(())
 

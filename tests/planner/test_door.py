@@ -15,7 +15,7 @@ import pytest
 
 import decost
 from decost import Instance, Method, MethodError, Options, Result, check, generate, profit_of
-from decost.solver import DEFAULT_METHOD, read_options, solve_as_done
+from decost.planner.door import DEFAULT_METHOD, read_options, solve_as_done
 from odd_instances import brute_force
 from quick_options import quick
 

@@ -10,7 +10,7 @@ from decost.problem.instance import Instance
 from decost.problem.plan import Solution
 
 if TYPE_CHECKING:
-    from decost.explanation import Explanation
+    from decost.planner.explanation import Explanation
 
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
@@ -122,7 +122,7 @@ class Result:
         time_limit
             Seconds for all of it; a minute by default.
         """
-        from decost.explanation import MOST, explain
+        from decost.planner.explanation import MOST, explain
 
         return explain(self, time_limit=MOST if time_limit is None else time_limit)
 

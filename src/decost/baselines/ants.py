@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.kernels.construct import longest_service
-from decost.kernels.profile import jit
-from decost.kernels.reduction import Useful
-from decost.kernels.stays import stays_of_route
+from decost.compiled import jit, lean
 from decost.problem.instance import Arrays, FloatArray, IntArray
+from decost.timeline.network import Network, Useful
+from decost.timeline.stays import stays_of_route
+from decost.timeline.steps import earliest, in_time, last_visit
 
 
 class Trails(NamedTuple):
@@ -68,49 +68,60 @@ def find_successors(
         for wished in range(2):  # those before the border, then as many at it as there is room for
             for k in range(found):
                 before = key[k] < border
-                if place < wanted and before == (wished == 0):
-                    if before or key[k] == border:
-                        target[row, place] = node[k]
-                        place += 1
+                wished_for = before == (wished == 0) and (before or key[k] == border)
+                if place < wanted and wished_for:
+                    target[row, place] = node[k]
+                    place += 1
+
+
+class Walks(NamedTuple):
+    """What some ants did: trails and their number of each ant, and what its plan earns."""
+
+    path: IntArray
+    steps: IntArray
+    profit: FloatArray
 
 
 @jit
-def longest_stays(arrays: Arrays, route: IntArray, stays: FloatArray) -> float:
+def longest_stays(network: Network, route: IntArray, stays: FloatArray) -> float:
     """Write the stays of a route that lasts at every stop as long as it can; return its profit."""
-    time = 0.0
+    at = network.start
+    time = network.node[at].open
     profit = 0.0
-    place = 0
     for k in range(len(route)):
-        stop = route[k]
-        time = max(time + arrays.travel[place, stop], arrays.open[stop])
-        stay, earned = longest_service(arrays, stop, time)
-        stays[k] = max(stay, arrays.min_stay[stop])
+        time = earliest(network, at, time, route[k])
+        stay, earned = last_visit(network, route[k], time)
+        at = route[k]
+        stays[k] = max(stay, network.node[at].min_stay)
         profit += earned
         time += stays[k]
-        place = stop
     return profit
+
+
+@lean
+def is_open(network: Network, stop: int, start: float) -> bool:
+    """Whether a stop can be served from then on and left for the end in time."""
+    home = earliest(network, stop, start + network.node[stop].min_stay, network.end)
+    return in_time(network, stop, start) and in_time(network, network.end, home)
 
 
 @jit
 def send_ants(
-    arrays: Arrays,
+    network: Network,
     trails: Trails,
     weight: FloatArray,
     vehicles: int,
     greedy: bool,
     chance: FloatArray,
-    path: IntArray,
-    steps: IntArray,
-    profit: FloatArray,
+    walks: Walks,
 ) -> None:
-    """Let an ant for each row of `path` build a plan, vehicle after vehicle.
+    """Let ants build plans, vehicle after vehicle, and write their walks.
 
-    At every node it takes one of the trails that are open, with a probability in proportion to
+    At every node an ant takes one of the trails that are open, with a probability in proportion to
     the `weight`; `chance` holds a random number from [0, 1) for every step of every ant. A trail
     is open if its stop can be served and left for home in time. Ants stay as long as they can if
     `greedy`; else only as long as they must, so that the plan holds as many stops as the ant
-    likes, and it earns what optimal stays earn. The trails that were taken go to `path`, their
-    number to `steps`, and what the plan earns to `profit`.
+    likes, and it earns what optimal stays earn. Node k of the network is stop k.
     """
     nodes = len(trails.stop)
     reached = np.empty(nodes)  # weight of the open trails up to each of them
@@ -118,14 +129,14 @@ def send_ants(
     visitor = np.full(nodes, -1)
     route = np.empty(nodes, dtype=np.int64)
     stays = np.empty(nodes)
-    pieces = len(arrays.piece_rate)
-    rate, length = np.empty(pieces), np.empty(pieces)
-    owner = np.empty(pieces, dtype=np.int64)
-    for ant in range(len(path)):
+    pool = np.empty((len(network.pieces), 2))
+    owner = np.empty(len(network.pieces), dtype=np.int64)
+    for ant in range(len(walks.path)):
         step = 0
-        profit[ant] = 0.0
+        walks.profit[ant] = 0.0
         for _ in range(vehicles):
-            time = 0.0
+            time = network.node[network.start].open
+            at = network.start
             stops = node = 0
             while True:
                 count = 0
@@ -136,11 +147,7 @@ def send_ants(
                         if visitor[other] == ant:
                             continue
                         stop = trails.stop[other]
-                        start = max(time + trails.way[trail], arrays.open[stop])
-                        least = arrays.min_stay[stop]
-                        late = min(arrays.close[stop], arrays.leave_by[stop] - least)
-                        home = start + least + arrays.travel[stop, arrays.end]
-                        if start > late + arrays.slack or home > arrays.budget + arrays.slack:
+                        if not is_open(network, stop, earliest(network, at, time, stop)):
                             continue
                     total += weight[trail]
                     reached[count] = total
@@ -151,7 +158,7 @@ def send_ants(
                 while chosen < count - 1 and reached[chosen] <= wanted:
                     chosen += 1
                 trail = open_trail[chosen]
-                path[ant, step] = trail
+                walks.path[ant, step] = trail
                 step += 1
                 node = trails.target[trail]
                 if node == 0:
@@ -160,18 +167,19 @@ def send_ants(
                 stop = trails.stop[node]
                 route[stops] = stop
                 stops += 1
-                time = max(time + trails.way[trail], arrays.open[stop])
-                stay = arrays.min_stay[stop]
+                time = earliest(network, at, time, stop)
+                stay = network.node[stop].min_stay
                 if greedy:
-                    stay = max(stay, longest_service(arrays, stop, time)[0])
+                    stay = max(stay, last_visit(network, stop, time)[0])
                 time += stay
+                at = stop
             if greedy:
-                profit[ant] += longest_stays(arrays, route[:stops], stays[:stops])
+                walks.profit[ant] += longest_stays(network, route[:stops], stays[:stops])
             else:
-                profit[ant] += stays_of_route(
-                    arrays, route[:stops], stays[:stops], rate, length, owner
+                walks.profit[ant] += stays_of_route(
+                    network, route[:stops], stays[:stops], pool, owner
                 )[0]
-        steps[ant] = step
+        walks.steps[ant] = step
 
 
 @jit

@@ -17,28 +17,28 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from pydantic import ValidationError
 
+from decost.method.result import Failure, Result
 from decost.problem.checker import check
 from decost.problem.instance import Instance
 from decost.problem.validation import first_fault
-from decost.result import Failure, Result
 
 if TYPE_CHECKING:
-    from decost.methods.options import Method, Options
+    from decost.method.options import Method, Options
     from decost.problem.plan import Solution
 
 DEFAULT_METHOD = "auto"
 
 # Modules are imported when their method is asked for: a method may need a slow import.
 _MODULES = {
-    "auto": ("decost.methods.auto", "METHOD"),
+    "auto": ("decost.planner.auto", "METHOD"),
     "columns": ("decost.exact.columns", "METHOD"),
-    "decost": ("decost.methods.policy", "DECOST"),
+    "decost": ("decost.learn.policy", "DECOST"),
     "exact": ("decost.exact.exact", "METHOD"),
-    "gfacs": ("decost.methods.ants", "METHOD"),
+    "gfacs": ("decost.baselines.gfacs", "METHOD"),
     "greedy": ("decost.baselines.greedy", "METHOD"),
     "ils": ("decost.baselines.ils", "METHOD"),
     "milp": ("decost.baselines.milp", "METHOD"),
-    "pomo": ("decost.methods.policy", "POMO"),
+    "pomo": ("decost.learn.policy", "POMO"),
     "search": ("decost.search.search", "METHOD"),
 }
 BATCH = 100
@@ -175,7 +175,7 @@ def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
         What it is to solve: it may call other methods for some problems, but not for all.
     """
     from decost.baselines.greedy import warm_up as warm_up_greedy
-    from decost.methods.options import ImprovingOptions
+    from decost.method.options import ImprovingOptions
 
     method = get_method(name)
     if name not in _PREPARED:
@@ -461,7 +461,7 @@ def _run(method: Method, options: Options, instance: Instance) -> Result:
 
 def _best_start(instance: Instance, start: Solution) -> Solution | None:
     """Give the plan to start from its best stays; None if only tolerance makes it feasible."""
-    from decost.stays import best_solution, optimal_stays
+    from decost.planner.stays import best_solution, optimal_stays
 
     violations = check(instance, start)
     if violations:

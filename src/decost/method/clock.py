@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from decost.compiled import Halt
-from decost.methods.options import Progress
+from decost.method.options import Progress
 from decost.problem.plan import Solution
 
 Answer = TypeVar("Answer")

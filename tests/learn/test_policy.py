@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import decost
 from decost import Instance, MethodError, Result, check, generate, optimal_stays, profit_of
 from decost.learn import checkpoint
+from decost.learn import policy as module
 from decost.learn.checkpoint import WeightsError, save_weights
-from decost.methods import policy as module
 from policies import KINDS, complaint, in_other_units, lively_instances, small_network
 from strategies import Planned, instances, planned
 

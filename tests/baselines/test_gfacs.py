@@ -12,12 +12,12 @@ import torch
 
 import decost
 from decost import Instance, Progress, check, generate, profit_of, solve, solve_many
+from decost.baselines import gfacs as module
+from decost.baselines.gfacs import Colony, Walks
 from decost.learn.checkpoint import WeightsError, model_path, save_weights
 from decost.learn.config import HeatmapConfig
 from decost.learn.heatmap import HeatmapNetwork, NoTimeError, find_region
-from decost.methods import ants as module
-from decost.methods.ants import Colony, Walks
-from decost.stays import best_solution
+from decost.planner.stays import best_solution
 from odd_instances import brute_force, odd_instance
 
 FEW: dict[str, Any] = {"ants": 20, "iterations": 3}

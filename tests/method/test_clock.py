@@ -10,7 +10,7 @@ import time
 import pytest
 
 import decost
-from decost.methods.clock import Clock
+from decost.method.clock import Clock
 
 LOOP = """
 import decost

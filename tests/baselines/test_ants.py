@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from decost import Instance, check, make_solution, optimal_stays, profit_of
-from decost.kernels.ants import (
+from decost.baselines.ants import (
     Trails,
+    Walks,
     find_successors,
     lay_pheromone,
     longest_stays,
     send_ants,
 )
-from decost.kernels.reduction import useful_stops
 from decost.learn.heatmap import Region, find_region
+from decost.timeline.network import network_as_given, useful_stops
 from odd_instances import odd_instance
 
 Plan: TypeAlias = tuple[tuple[int, ...], ...]
@@ -42,7 +43,8 @@ def walk(
     steps, profit = np.empty(ants, dtype=np.int64), np.empty(ants)
     chance = np.random.default_rng(seed).random((ants, longest))
     team = instance.vehicles
-    send_ants(instance.arrays, trails, weight, team, greedy, chance, path, steps, profit)
+    network = network_as_given(instance.arrays)
+    send_ants(network, trails, weight, team, greedy, chance, Walks(path, steps, profit))
     plans = []
     for row, count in zip(path, steps, strict=True):
         assert (row[:count] >= 0).all()
@@ -134,9 +136,10 @@ def test_plans_are_feasible_and_earn_what_is_said(greedy: bool) -> None:
         for plan, earned in zip(plans, profit, strict=True):
             visited += sum(map(len, plan))
             if greedy:
+                network = network_as_given(instance.arrays)
                 stays = [np.empty(len(route)) for route in plan]
                 for route, some in zip(plan, stays, strict=True):
-                    longest_stays(instance.arrays, np.array(route, dtype=np.int64), some)
+                    longest_stays(network, np.array(route, dtype=np.int64), some)
                 solution = make_solution(instance, plan, stays)
                 assert check(instance, solution) == []
                 assert profit_of(instance, solution) == pytest.approx(earned, abs=1e-9)
@@ -152,7 +155,8 @@ def test_longest_stays() -> None:
     instance = Instance(**LINE)
     stays = np.empty(3)
     # At 1 from 1 to 4; at 2 from 5 to 8; at 3 from 9, home by 12: no time to stay.
-    assert longest_stays(instance.arrays, np.array([1, 2, 3]), stays) == 3 + 6
+    network = network_as_given(instance.arrays)
+    assert longest_stays(network, np.array([1, 2, 3]), stays) == 3 + 6
     assert stays.tolist() == [3, 3, 0]
 
 

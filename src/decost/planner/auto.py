@@ -15,10 +15,10 @@ from threading import Event, get_native_id
 import numpy as np
 
 from decost.exact import exact
-from decost.methods.clock import POLL, Clock
-from decost.methods.options import MOST_ROUNDS, Method, Progress, TimedOptions
+from decost.method.clock import POLL, Clock
+from decost.method.options import MOST_ROUNDS, Method, Progress, TimedOptions
+from decost.method.result import Result
 from decost.problem.instance import Instance
-from decost.result import Result
 from decost.search.construct import first_plan
 from decost.search.search import Searches
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf
 
+from decost.method.result import Result
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
-from decost.result import Result
 
 Stays: TypeAlias = Literal["optimal", "greedy"]
 """How a constructive method sets the stays: by stage two, or as long as possible."""

@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from decost.methods.clock import Clock
+from decost.method.clock import Clock
+from decost.method.result import Result
+from decost.planner.door import solve
+from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import Instance
-from decost.result import Result
-from decost.solver import solve
-from decost.stays import best_solution, optimal_stays
 from decost.timeline.network import Useful, useful_stops
 
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from pydantic import Field
 
-from decost.kernels.ants import Trails, lay_pheromone, longest_stays, send_ants
+from decost.baselines.ants import Trails, Walks, lay_pheromone, longest_stays, send_ants
 from decost.learn.checkpoint import find_weights, load_heatmap
 from decost.learn.heatmap import (
     HeatmapNetwork,
@@ -21,13 +20,14 @@ from decost.learn.heatmap import (
     find_region,
 )
 from decost.learn.threads import one_thread
-from decost.methods.clock import SLICE, Clock
-from decost.methods.options import ImprovingOptions, Method, Stays
-from decost.problem.instance import FloatArray, Instance, IntArray
+from decost.method.clock import SLICE, Clock
+from decost.method.options import ImprovingOptions, Method, Stays
+from decost.method.result import Result
+from decost.planner.stays import best_solution
+from decost.problem.instance import FloatArray, Instance
 from decost.problem.plan import Solution, make_solution
-from decost.result import Result
 from decost.search.construct import first_plan
-from decost.stays import best_solution
+from decost.timeline.network import network_as_given
 
 DECAY = 0.9
 """Part of the pheromone that is left after an iteration."""
@@ -50,14 +50,6 @@ class AntsOptions(ImprovingOptions):
     )
     ants: int = Field(default=100, ge=1, le=10**6, description="ants of an iteration")
     iterations: int = Field(default=10, ge=1, le=10**9, description="iterations")
-
-
-class Walks(NamedTuple):
-    """What some ants did: trails and their number of each ant, and what its plan earns."""
-
-    path: IntArray
-    steps: IntArray
-    profit: FloatArray
 
 
 class Colony:
@@ -84,7 +76,8 @@ class Colony:
         greedy: bool,
         random: np.random.Generator,
     ) -> None:
-        self._instance = instance
+        self._network = network_as_given(instance.arrays)
+        self._vehicles = instance.vehicles
         self._region = region
         self._heat = heat
         self._greedy = greedy
@@ -94,20 +87,20 @@ class Colony:
 
     def send(self, ants: int) -> Walks:
         """Let ants build plans, by heat and pheromone."""
-        longest = len(self._region.trails.stop) - 1 + self._instance.vehicles
+        longest = len(self._region.trails.stop) - 1 + self._vehicles
         walks = Walks(
             np.zeros((ants, longest), dtype=np.int64),
             np.empty(ants, dtype=np.int64),
             np.empty(ants),
         )
         send_ants(
-            self._instance.arrays,
+            self._network,
             self._region.trails,
             self.pheromone * self._heat,
-            self._instance.vehicles,
+            self._vehicles,
             self._greedy,
             self._random.random((ants, longest)),
-            *walks,
+            walks,
         )
         return walks
 
@@ -215,9 +208,10 @@ def _solution(instance: Instance, best: _Best, stays: Stays) -> Solution:
         return first_plan(instance, None) if best.start is None else best.start
     if stays == "optimal":
         return best_solution(instance, best.routes)
+    network = network_as_given(instance.arrays)
     longest = [np.empty(len(route)) for route in best.routes]
     for route, some in zip(best.routes, longest, strict=True):
-        longest_stays(instance.arrays, np.array(route, dtype=np.int64), some)
+        longest_stays(network, np.array(route, dtype=np.int64), some)
     return make_solution(instance, best.routes, longest)
 
 

@@ -1,1 +1,0 @@
-"""Compiled loops over plain arrays; nothing here knows Python objects."""

@@ -1,0 +1,1 @@
+"""What a method is given and gives back."""

@@ -1,1 +1,0 @@
-"""The methods, one a file."""

@@ -1,0 +1,1 @@
+"""The one door to every method, and what stands behind it."""
