@@ -22,12 +22,12 @@ if TYPE_CHECKING:
         solve_each,
         solve_many,
     )
-    from decost.planner.stays import Stays, optimal_stays
     from decost.problem.checker import Violation, check, profit_of
     from decost.problem.generators import generate
     from decost.problem.instance import TOLERANCE, Instance, InstanceError
     from decost.problem.plan import Route, Solution, Visit, make_solution
     from decost.show.plan import plot_plan
+    from decost.timeline.routes import Stays, optimal_stays
 
 __version__ = "0.1.0"
 
@@ -47,7 +47,7 @@ _LAZY = {
     "Result": "method.result",
     "Route": "problem.plan",
     "Solution": "problem.plan",
-    "Stays": "planner.stays",
+    "Stays": "timeline.routes",
     "Violation": "problem.checker",
     "Visit": "problem.plan",
     "check": "problem.checker",
@@ -55,7 +55,7 @@ _LAZY = {
     "get_method": "planner.door",
     "list_methods": "planner.door",
     "make_solution": "problem.plan",
-    "optimal_stays": "planner.stays",
+    "optimal_stays": "timeline.routes",
     "plot_plan": "show.plan",
     "prepare": "planner.door",
     "profit_of": "problem.checker",

@@ -17,7 +17,7 @@ from decost.baselines.gfacs import Colony, Walks
 from decost.learn.checkpoint import WeightsError, model_path, save_weights
 from decost.learn.config import HeatmapConfig
 from decost.learn.heatmap import HeatmapNetwork, NoTimeError, find_region
-from decost.planner.stays import best_solution
+from decost.timeline.routes import best_solution
 from odd_instances import brute_force, odd_instance
 
 FEW: dict[str, Any] = {"ants": 20, "iterations": 3}

@@ -16,9 +16,9 @@ from decost.exact.exact import ExactOptions
 from decost.method.clock import Clock
 from decost.method.result import Result
 from decost.planner import auto as module
-from decost.planner.stays import best_solution
 from decost.search import search
 from decost.search.search import Searches
+from decost.timeline.routes import best_solution
 
 NOBODY = Solution(())
 

@@ -23,11 +23,11 @@ from decost.learn.threads import one_thread
 from decost.method.clock import SLICE, Clock
 from decost.method.options import ImprovingOptions, Method, Stays
 from decost.method.result import Result
-from decost.planner.stays import best_solution
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.plan import Solution, make_solution
 from decost.search.construct import first_plan
 from decost.timeline.network import network_as_given
+from decost.timeline.routes import best_solution
 
 DECAY = 0.9
 """Part of the pheromone that is left after an iteration."""

@@ -7,10 +7,10 @@ from pydantic import Field
 
 from decost.method.options import Method, Options, Stays
 from decost.method.result import Result
-from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
 from decost.search.construct import first_plan, profit_ratio_routes
+from decost.timeline.routes import best_solution, optimal_stays
 
 
 class GreedyOptions(Options):

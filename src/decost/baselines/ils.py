@@ -18,10 +18,10 @@ from decost.draws import random_state
 from decost.method.clock import Clock
 from decost.method.options import Method, RoundsOptions, Stays
 from decost.method.result import Result
-from decost.planner.stays import best_solution
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
 from decost.timeline.network import network_as_given, useful_stops
+from decost.timeline.routes import best_solution
 
 
 class IlsOptions(RoundsOptions):

@@ -25,9 +25,9 @@ from decost.exact.tree import SHARE, Branch, Incumbent, Tree
 from decost.method.clock import Clock
 from decost.method.options import Method
 from decost.method.result import Result
-from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.search.construct import first_plan
+from decost.timeline.routes import best_solution, optimal_stays
 
 INERTIA, LEAST_INERTIA = 0.7, 0.1
 """Share of the best prices so far in the prices that are tried next, and where it becomes 0."""

@@ -38,11 +38,11 @@ from decost.exact.labels import (
 from decost.method.clock import Clock
 from decost.method.options import ImprovingOptions, Method
 from decost.method.result import Result
-from decost.planner.stays import best_solution, flatten_routes
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution
 from decost.search.construct import first_plan
 from decost.timeline.network import Network, useful_network
+from decost.timeline.routes import best_solution, flatten_routes
 
 SMALL = 30_000
 """Extensions of labels that are tried without bounds first; most instances need fewer."""

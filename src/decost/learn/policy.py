@@ -27,9 +27,9 @@ from decost.learn.rollout import (
 from decost.learn.threads import one_thread
 from decost.method.options import Method, Options
 from decost.method.result import Result
-from decost.planner.stays import best_solution
 from decost.problem.instance import TOLERANCE, Instance
 from decost.problem.plan import Solution, make_solution
+from decost.timeline.routes import best_solution
 
 TOGETHER = 1 << 22
 """Most entries of the travel times that are in one batch of large instances."""

@@ -461,7 +461,7 @@ def _run(method: Method, options: Options, instance: Instance) -> Result:
 
 def _best_start(instance: Instance, start: Solution) -> Solution | None:
     """Give the plan to start from its best stays; None if only tolerance makes it feasible."""
-    from decost.planner.stays import best_solution, optimal_stays
+    from decost.timeline.routes import best_solution, optimal_stays
 
     violations = check(instance, start)
     if violations:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from decost.method.clock import Clock
 from decost.method.result import Result
 from decost.planner.door import solve
-from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import Instance
 from decost.timeline.network import Useful, useful_stops
+from decost.timeline.routes import best_solution, optimal_stays
 
 if TYPE_CHECKING:
     from decost.problem.plan import Solution

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from decost.compiled import jit
-from decost.planner.stays import best_solution
 from decost.problem.instance import Arrays, BoolArray, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution
 from decost.timeline.network import Network, network_as_given
+from decost.timeline.routes import best_solution
 from decost.timeline.steps import earliest, last_visit
 
 

@@ -15,7 +15,6 @@ from decost.draws import random_state
 from decost.method.clock import Clock
 from decost.method.options import Method, RoundsOptions
 from decost.method.result import Result
-from decost.planner.stays import best_solution, optimal_stays
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution, with_idle_vehicles
 from decost.search.construct import first_plan
@@ -35,6 +34,7 @@ from decost.search.ruin import (
 )
 from decost.search.team import make_team
 from decost.timeline.network import Network, useful_network
+from decost.timeline.routes import best_solution, optimal_stays
 
 FIRST_STOPS, FIRST_PIECES = 32, 32
 """Stops of a route, and pieces of a function, that there is room for at first."""
