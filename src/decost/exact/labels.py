@@ -100,7 +100,7 @@ def grow(store: Store) -> Store:
         np.concatenate((array, np.empty_like(array))) for array in store[:5]
     )
     return store._replace(
-        label=as_records(label),
+        label=label.view(type(store.label)),
         visited=visited,
         pieces=pieces,
         heap_key=heap_key,
