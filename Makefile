@@ -32,7 +32,7 @@ demo: $(PLANNER)
 	@$(RUN) -m decost solve examples/data/city.json --plot out/city.png
 
 test: setup
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n 2 --dist loadfile
 
 lint: setup
 	$(RUN) -m ruff check .

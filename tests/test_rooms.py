@@ -12,12 +12,31 @@ import decost
 
 SOURCE = Path(decost.__file__).parent
 
+BELOW = {"compiled", "draws"}
+"""What every room with kernels may know."""
+
 MAY_KNOW = {
     "problem": set(),
-    "files": {"problem", "result"},  # a result is what `write` writes
+    "files": {"problem", "method"},  # a result is what `write` writes
     "show": {"problem", "files"},
+    "timeline": {"problem", *BELOW},
+    "method": {"problem", *BELOW},
+    "search": {"problem", "timeline", "method", *BELOW},
+    "exact": {"problem", "timeline", "method", "search", *BELOW},
+    "baselines": {"problem", "timeline", "method", "search", *BELOW},
+    "learn": {"problem", "files", "show", "timeline", "method", "search", "exact", *BELOW},
+    "planner": {"problem", "timeline", "method", "search", "exact", "baselines", "learn"},
 }
 """What a room may import beside itself, anywhere in its files."""
+
+ALLOWED = {
+    ("method/result.py", "planner"): "result.explain() is short for the planner's",
+    ("search/search.py", "learn"): "a search may begin with a network's plan, if it is asked to",
+    ("baselines/gfacs.py", "learn"): "ants are guided by a trained heatmap",
+    ("learn/heatmap.py", "baselines"): "a heatmap is made for ants",
+    ("learn/train_ants.py", "baselines"): "and trained with them",
+}
+"""Exceptions, with their reasons."""
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -40,7 +59,59 @@ def test_rooms_know_few_others(room: str) -> None:
     paths = list((SOURCE / room).rglob("*.py"))
     assert len(paths) > 1
     for path in paths:
-        assert set(imported(path)) <= {room} | MAY_KNOW[room], path
+        name = path.relative_to(SOURCE).as_posix()
+        others = {one for one in imported(path) if (name, one) not in ALLOWED}
+        assert others <= {room} | MAY_KNOW[room], path
+
+
+def test_exceptions_are_needed() -> None:
+    """An exception that nobody needs any more goes."""
+    for name, room in ALLOWED:
+        assert room in set(imported(SOURCE / name)), name
+
+
+WINDOW = {"open", "close", "leave_by"}
+MAY_READ = {"problem", "files", "timeline", "show"}
+"""Rooms that know when a stop opens and closes; engines leave that to the timeline."""
+
+READERS = {
+    "baselines/ants.py": "when a route begins, and how long a node is waited for",
+    "baselines/ils_moves.py": "when a route begins, and how long a node is waited for",
+    "exact/bounds.py": "a grid over time",
+    "exact/graph.py": "which node can follow which",
+    "exact/labels.py": "when a route begins, and the first time of a node",
+    "search/construct.py": "how long a node is waited for",
+    "search/moves.py": "whether a visit is put off",
+    "baselines/milp.py": "judges the others, and so writes the rule anew",
+    "learn/batched_stays.py": "the twin for tensors",
+    "learn/features.py": "what a network sees of a stop, and the twin's deadlines",
+    "learn/rollout.py": "the twin for tensors",
+    "learn/tree.py": "hands the tables of a batch to the timeline",
+    "learn/view.py": "what a network sees of a candidate",
+    "planner/explanation.py": "says that a stop is closed",
+    "bench/stays.py": "an independent linear program",
+    "bench/time_profit.py": "a worked example",
+}
+
+
+def reads_windows(path: Path) -> bool:
+    """Tell whether a file reads an attribute of a window by its name; a file's `open()` is none."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    calls = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in WINDOW and id(node) not in calls
+        for node in nodes
+    )
+
+
+def test_windows_are_read_in_few_places() -> None:
+    """When a stop opens and closes is known to the timeline, and to those with a reason."""
+    readers = set()
+    for path in SOURCE.rglob("*.py"):
+        name = path.relative_to(SOURCE).as_posix()
+        if name.partition("/")[0] not in MAY_READ and reads_windows(path):
+            readers.add(name)
+    assert readers == set(READERS)
 
 
 def test_nobody_knows_the_command_line() -> None:

@@ -9,11 +9,10 @@ if TYPE_CHECKING:
     from decost.exact.exact import values_to_go
     from decost.files.door import read, read_set, read_solution, write
     from decost.files.limits import FormatError
-    from decost.method.options import ImprovingOptions, Method, Options, Progress
+    from decost.method.options import ImprovingOptions, Method, MethodError, Options, Progress
     from decost.method.result import Failure, Result
     from decost.planner.door import (
         Interrupted,
-        MethodError,
         get_method,
         list_methods,
         prepare,
@@ -41,7 +40,7 @@ _LAZY = {
     "InstanceError": "problem.instance",
     "Interrupted": "planner.door",
     "Method": "method.options",
-    "MethodError": "planner.door",
+    "MethodError": "method.options",
     "Options": "method.options",
     "Progress": "method.options",
     "Result": "method.result",

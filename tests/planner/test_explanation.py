@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import decost
-from decost import Instance, explanation, generate, optimal_stays
+from decost import Instance, generate, optimal_stays
+from decost.planner import explanation
 from odd_instances import all_routes, brute_force
 
 

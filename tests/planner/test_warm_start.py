@@ -187,12 +187,20 @@ def test_infeasible_start(improving: str, rule: str) -> None:
     assert message.endswith(f"[{rule}]")
 
 
-@pytest.mark.parametrize("start", ["plan.json", 3, [[1, 2]], {"routes": []}])
-def test_start_must_be_a_plan(improving: str, start: object) -> None:
+@pytest.mark.parametrize(
+    ("start", "shown"),
+    [
+        ("plan.json", "'plan.json'"),
+        (3, "3"),
+        ([[1, 2]], "list of 1"),
+        ({"routes": []}, "dict of 1"),
+    ],
+)
+def test_start_must_be_a_plan(improving: str, start: object, shown: str) -> None:
     """Anything else than a plan is refused by name and value."""
     with pytest.raises(MethodError) as caught:
         decost.solve(hard(1), improving, start=start)
-    assert str(caught.value).startswith(f"option start = {start!r}: ")
+    assert str(caught.value).startswith(f"option start = {shown}: ")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

@@ -553,7 +553,7 @@ def _gurobi(
 
 
 def _error(why: str) -> ValueError:
-    from decost.planner.door import MethodError
+    from decost.method.options import MethodError
 
     return MethodError(why)
 

@@ -8,9 +8,11 @@ needs to know none of their states.
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +23,7 @@ import torch
 from pydantic import ValidationError
 from torch.utils.tensorboard import SummaryWriter
 
+from decost.exact.exact import ExactOptions, exact
 from decost.files.benchmarks import Profit
 from decost.files.door import read
 from decost.files.writing import write_text
@@ -37,10 +40,10 @@ from decost.learn.checkpoint import (
     save_weights,
 )
 from decost.learn.config import AntsConfig, Source, TrainConfig
-from decost.planner.door import solve_many
 from decost.problem.generators import generate
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.validation import first_fault
+from decost.search.search import SearchOptions, search
 
 VALIDATION = 2**31
 """Offset of the seeds of validation instances, which no training instance has."""
@@ -301,19 +304,18 @@ def validation_sets(
 
 def _best_profits(instances: list[Instance], seconds: float, threads: int | None) -> FloatArray:
     """Earn as much as can be found out in some time."""
-    best = np.full(len(instances), -np.inf)
-    open_ = list(range(len(instances)))
-    if all(instance.vehicles == 1 for instance in instances):
-        limit = seconds / max(1, len(instances))
-        proven = solve_many(instances, "exact", threads=threads, time_limit=limit)
-        best = np.array([result.profit for result in proven])
-        open_ = [k for k, result in enumerate(proven) if result.status != "optimal"]
-    found = solve_many(
-        [instances[k] for k in open_], "search", threads=threads, iterations=SEARCHING
-    )
-    for k, result in zip(open_, found, strict=True):
-        best[k] = max(best[k], result.profit)
-    return best
+    alone = all(instance.vehicles == 1 for instance in instances)
+    options = ExactOptions(time_limit=seconds / max(1, len(instances)))
+
+    def best(instance: Instance) -> float:
+        proof = exact(instance, options) if alone else None
+        if proof is not None and proof.status == "optimal":
+            return proof.profit
+        found = search(instance, SearchOptions(iterations=SEARCHING, time_limit=None))
+        return max(found.profit, proof.profit if proof is not None else 0.0)
+
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        return np.array(list(pool.map(best, instances)))
 
 
 SEARCHING = 1000

@@ -19,6 +19,10 @@ MOST_ROUNDS = 2**62
 """Rounds of a method that has no other end than its time limit."""
 
 
+class MethodError(ValueError):
+    """An unknown method or option, or a method that cannot solve this instance."""
+
+
 class Progress(NamedTuple):
     """What a method has reached: after how many seconds, which profit, and below which bound."""
 

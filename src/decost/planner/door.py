@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from pydantic import ValidationError
 
+from decost.method.options import MethodError
 from decost.method.result import Failure, Result
 from decost.problem.checker import check
 from decost.problem.instance import Instance
@@ -100,10 +101,6 @@ LEARN = ("torch", "safetensors")
 def needs_extra(error: ModuleNotFoundError) -> str:
     """Say what to install for a library that is missing."""
     return f"needs {error.name}, which comes with: pip install 'decost[learn]'"
-
-
-class MethodError(ValueError):
-    """An unknown method or option, or a method that cannot solve this instance."""
 
 
 class Interrupted(KeyboardInterrupt):
