@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import random
@@ -203,8 +204,15 @@ def test_files(tmp_path: Path) -> None:
         "checkpoint.safetensors",
         "weights.safetensors",
         "curve.png",
+        "history.csv",
         events,
     }
+    with (folder / "history.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [float(row["gap"]) for row in table] == [
+        pytest.approx(row["gap"], rel=1e-3) for row in run.history
+    ]
+    assert table[0]["regret"] == ""
     scalars = EventAccumulator(str(folder)).Reload()
     for name in run.history[1]:
         if name != "epoch":

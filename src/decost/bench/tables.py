@@ -75,8 +75,12 @@ def grouped(
 
 def row_name(contender: Contender) -> str:
     """Name a contender beside the paper's figures, where our network is not to be taken for its."""
-    ours = contender.method == "decost" and not contender.label and not contender.get("weights")
-    return f"{contender} (our network)" if ours else str(contender)
+    if contender.method != "decost" or contender.label:
+        return str(contender)
+    weights = contender.get("weights")
+    if weights == "paper":
+        return f"{contender.without('weights')} (the paper's network)"
+    return str(contender) if weights else f"{contender} (our network)"
 
 
 def mean(rows: Iterable[Mapping[str, Any]], column: str) -> float:
@@ -124,7 +128,10 @@ def paper_columns(bench: str, setting: str, method: str) -> dict[str, str]:
 
 def counterpart(contender: Contender) -> str:
     """Name the paper's method that a contender stands for, as among its figures."""
-    return str(contender.without("time_limit", "seed", "solver", "solver_threads"))
+    left_out = ["time_limit", "seed", "solver", "solver_threads"]
+    if contender.get("weights") == "paper":
+        left_out.append("weights")
+    return str(contender.without(*left_out))
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

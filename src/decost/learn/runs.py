@@ -1,7 +1,8 @@
 """Training runs of any network, each in a folder of its own.
 
 It holds `config.json`, `checkpoint.safetensors` after every epoch (to resume from, bit for bit),
-`weights.safetensors` of the best epoch so far, `curve.png`, and scalars for TensorBoard. All that
+`weights.safetensors` of the best epoch so far, `history.csv`, `curve.png`, and scalars for
+TensorBoard. All that
 is random is drawn from generators made of the seed, the epoch and the step, so that a checkpoint
 needs to know none of their states.
 """
@@ -196,6 +197,7 @@ def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> N
             events.add_scalar(name, value, run.epoch)
     if run.best == run.epoch:
         save_weights(run.folder / "weights.safetensors", run.network, card(run, command))
+    write_text(run.folder / "history.csv", _as_csv(run.history))
     save_figure(plot_training(run.history), run.folder / "curve.png")
     facts = {
         "config": run.config.model_dump(),
@@ -205,6 +207,16 @@ def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> N
     }
     tensors = network_tensors(run.network) | optimizer_tensors(run.optimizer, run.network)
     save_run(run.folder / "checkpoint.safetensors", tensors, facts)
+
+
+def _as_csv(history: list[Row]) -> str:
+    """Write what was reported of the epochs, a line each."""
+    names = list(dict.fromkeys(name for row in history for name in row))
+    lines = [
+        names,
+        *([f"{row[name]:.4g}" if name in row else "" for name in names] for row in history),
+    ]
+    return "".join(f"{','.join(line)}\n" for line in lines)
 
 
 def card(run: Run[ConfigT, NetworkT], command: str) -> dict[str, Any]:
