@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
 from threading import current_thread, main_thread
 from typing import TypeVar
 
 import numpy as np
 
 from decost.compiled import Halt
+from decost.method.aside import POLL, Aside
 from decost.method.options import Progress
 from decost.problem.plan import Solution
 
@@ -21,20 +19,6 @@ Answer = TypeVar("Answer")
 
 SLICE = 0.05
 """Seconds that a kernel may run before limits are looked at."""
-
-
-POLL = 0.02
-"""Seconds between two looks at a kernel that runs until it is halted."""
-
-
-@cache
-def _worker() -> ThreadPoolExecutor:
-    """Keep one thread for `Clock.work`: to start one takes longer than to solve a small problem."""
-    return ThreadPoolExecutor(1)
-
-
-if hasattr(os, "register_at_fork"):  # a thread does not live on in a child process
-    os.register_at_fork(after_in_child=_worker.cache_clear)
 
 
 class Clock:
@@ -88,18 +72,21 @@ class Clock:
             except KeyboardInterrupt:  # by what else runs on this clock
                 self.interrupt()
                 return None
-        future = _worker().submit(function)
         try:
-            while not future.done():
-                wait([future], timeout=POLL)
+            aside = Aside(function, again=True)
+        except KeyboardInterrupt:  # it may have begun all the same
+            self.interrupt()
+            raise
+        while not aside.ended:
+            try:
+                aside.wait()
+            except KeyboardInterrupt:
+                self.interrupt()
+        try:
+            return aside.answer()
         except KeyboardInterrupt:
             self.interrupt()
-        wait([future])
-        error = future.exception()
-        if isinstance(error, KeyboardInterrupt):
-            self.interrupt()
             return None
-        return future.result()
 
     def interrupt(self) -> None:
         """End the time, and note why."""
@@ -143,16 +130,16 @@ class Clock:
         That is when time is over, or at Ctrl-C. `profit` tells its best so far.
         """
         halt = np.full(1, self.left <= 0, dtype=np.uint8)
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(kernel, halt)
-            try:
-                while not future.done() and self.left > 0:
-                    wait([future], timeout=min(POLL, max(self.left, 0.0)))
-                    self.report(profit())
-            except KeyboardInterrupt:
-                self.interrupt()
-            finally:
-                halt[0] = 1
-            answer = future.result()
+        aside = Aside(lambda: kernel(halt))
+        try:
+            while not aside.ended and self.left > 0:
+                aside.wait(min(POLL, self.left))
+                self.report(profit())
+        except KeyboardInterrupt:
+            self.interrupt()
+        finally:
+            halt[0] = 1
+            aside.join()
+        answer = aside.answer()
         self.report(profit())
         return answer

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+
+from decost.method.aside import Aside
 
 
 def run_interruptibly(
@@ -18,16 +19,13 @@ def run_interruptibly(
     of threads than it had before.
     """
     interrupted = False
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(solve)
-        try:
-            while not (future.done() or interrupted):
-                wait([future], timeout=0.1)
-                interrupted = over()
-            if interrupted:
-                stop()
-        except KeyboardInterrupt:
-            interrupted = True
-            stop()
-        future.result()
+    aside = Aside(solve)
+    try:
+        while not (aside.wait(0.1) or interrupted):
+            interrupted = over()
+    except KeyboardInterrupt:
+        interrupted = True
+    if interrupted:
+        stop()
+    aside.answer()
     return interrupted

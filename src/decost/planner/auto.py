@@ -15,7 +15,8 @@ from threading import Event, get_native_id
 import numpy as np
 
 from decost.exact import exact
-from decost.method.clock import POLL, Clock
+from decost.method.aside import POLL
+from decost.method.clock import Clock
 from decost.method.options import MOST_ROUNDS, Method, Progress, TimedOptions
 from decost.method.result import Result
 from decost.problem.instance import Instance
