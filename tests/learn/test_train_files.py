@@ -61,6 +61,12 @@ def test_run(folder: Path, tmp_path: Path) -> None:
     assert "--held-out a" in command
 
 
+def test_teacher(folder: Path, tmp_path: Path) -> None:
+    """The exact teacher takes files as well."""
+    run = trained(tmp_path / "run", teacher="exact", files=str(folder), held_out="a", epochs=1)
+    assert 0 <= run.history[1]["regret"] < 1
+
+
 @pytest.mark.parametrize(
     ("held_out", "message"),
     [("a,z", "held_out = z: .* has no file of that name"), ("a,b,c,d,e", "no file to train on")],
@@ -78,9 +84,12 @@ def test_folders_that_do_not_fit(folder: Path, held_out: str, message: str, tmp_
         ({"files": "some"}, "files and held_out"),
         ({"held_out": "a"}, "files and held_out"),
         ({"files": "some", "held_out": "a", "budget": 3}, "budget = 3.0: files have their own"),
+        ({"baseline": "state", "network": "prefix"}, "baseline = state: needs samples"),
+        ({"baseline": "state", "stay_optimisation": False}, "baseline = state: needs samples"),
+        ({"baseline": "state", "device": "cuda"}, "baseline = state: needs samples"),
     ],
 )
 def test_settings_that_do_not_fit(changes: dict[str, Any], message: str) -> None:
-    """Files need something to be measured on, and have budgets of their own."""
+    """Files need something to be measured on; some settings have no effect with others."""
     with pytest.raises(ValueError, match=message):
         TrainConfig(**changes)

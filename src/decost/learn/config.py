@@ -214,6 +214,12 @@ class TrainConfig(RunConfig, NetworkConfig):
         if self.stay_decoder == "fixed" and (self.ptar or not self.stay_optimisation):
             what = "ptar" if self.ptar else "no-stay-optimisation"
             raise ValueError(f"{what}: no stays are predicted if their share is fixed")
+        shared = self.network == "paper" and self.teacher == "none" and self.stay_optimisation
+        if self.baseline == "state" and not (shared and self.device == "cpu"):
+            raise ValueError(
+                "baseline = state: needs samples that share states: REINFORCE of a paper network"
+                " with stage two, on the CPU"
+            )
         if self.teacher == "none" and self.samples < 2:
             raise ValueError(f"samples = {self.samples}: REINFORCE compares at least two routes")
         return self

@@ -211,7 +211,7 @@ def _batches(config: TrainConfig, epoch: int) -> Iterator[tuple[list[Instance], 
         for which, count in zip(*np.unique(drawn, return_counts=True), strict=True):
             size, source = config.batch_size, sources[which]
             if config.teacher == "exact":  # large instances have more states, and dearer ones
-                size = max(1, min(size, size * 50 // source.nodes))
+                size = max(1, min(size, size * 50 // max(1, source.nodes)))
             seed = int(random.integers(VALIDATION))
             instances = draw_instances(config, source, size * int(count), seed)
             useful = [len(useful_stops(one.arrays, one.matrix is None).stop) for one in instances]
