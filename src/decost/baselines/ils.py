@@ -20,7 +20,7 @@ from decost.method.options import Method, RoundsOptions, Stays
 from decost.method.result import Result
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
-from decost.timeline.network import network_as_given, useful_stops
+from decost.timeline.network import ALL_TYPES, network_as_given, useful_alternatives
 from decost.timeline.routes import best_solution
 
 
@@ -48,7 +48,7 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
     network = network_as_given(instance.arrays)  # node k is stop k
     rules = Rules(options.roulette, options.reset_worst, options.stays == "optimal")
     plan, best = (make_plan(instance.nodes, instance.vehicles) for _ in range(2))
-    useful = useful_stops(instance.arrays, instance.matrix is None).stop
+    useful = useful_alternatives(instance.arrays, ALL_TYPES).alternative
     plan.visited[:] = True  # so that the others are never looked at
     plan.visited[useful] = False
     for r, route in enumerate(options.start.routes if options.start is not None else ()):

@@ -520,20 +520,20 @@ def extend_labels(
 
 
 @jit
-def solve_small(arrays: Arrays, triangle: bool, work: int) -> tuple[int, float, IntArray, int]:
+def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
     """Find the best route without bounds, if so much work and not too many labels are enough.
 
-    Returns whether it is `DONE`, the best route's profit, its stops, and the number of labels. All
+    Returns whether it is `DONE`, the best route's value, its alternatives, and the number of labels. All
     in one kernel: to hand networks, graphs and labels over to Python takes as long as to solve.
     """
-    network = reduced_network(arrays, triangle, np.zeros(0, dtype=np.bool_), True)
-    graph = make_graph(network, triangle)
+    network = reduced_network(arrays, np.zeros(0, dtype=np.bool_), True, 0)
+    graph = make_graph(network, arrays.triangle)
     store = make_store(network, CAPACITY, CLASSES)
     plant_root(network, store, 0.0)
     rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
     answer = extend_labels(network, graph, no_bounds(), store, 0.0, rule, work)
     route = route_of(network, store, store.counter[BEST])
-    return answer, store.best[0], network.number[network.stop[route]], store.counter[LABELS]
+    return answer, store.best[0], network.alternative[route], store.counter[LABELS]
 
 
 @jit

@@ -100,11 +100,12 @@ def pad_instances(
     for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
         arrays, size = instance.arrays, len(chosen)
         travel = tables["travel"][row]  # (node, node)
-        travel[:size, :size] = arrays.travel[chosen[:, None], chosen]
-        travel[:size, 0] = arrays.travel[chosen, arrays.end]
+        travel[:size, :size] = instance.travel[chosen[:, None], chosen]
+        travel[:size, 0] = instance.travel[chosen, instance.end]
         np.fill_diagonal(travel, 0.0)  # nobody takes it, and files have any number there
         for field in ("open", "close", "leave_by", "reward", "min_stay"):
             tables[field][row, :size] = getattr(arrays, field)[chosen]
+        tables["close"][row, 0] = instance.budget
         pieces = np.diff(arrays.piece_start)[chosen]  # (node,)
         node = np.repeat(np.arange(size), pieces)  # (all pieces,)
         piece = np.arange(len(node)) - np.repeat(np.cumsum(pieces) - pieces, pieces)

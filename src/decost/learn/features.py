@@ -13,7 +13,7 @@ from torch import Tensor
 
 from decost.learn.batched_stays import Batch, pad_instances
 from decost.problem.instance import TOLERANCE, FloatArray, Instance
-from decost.timeline.network import useful_stops
+from decost.timeline.network import ALL_TYPES, useful_alternatives
 
 SYMMETRIES = 8
 """Ways to turn and mirror the square."""
@@ -179,15 +179,15 @@ def require_device(device: str) -> None:
 
 def useful_part(instance: Instance) -> Instance:
     """Copy an instance without the stops that no plan can earn anything with."""
-    return instance.only(useful_stops(instance.arrays, instance.matrix is None).stop)
+    return instance.only(useful_alternatives(instance.arrays, ALL_TYPES).alternative)
 
 
 def load_problems(
     instances: Sequence[Instance], device: torch.device | str | None = None, *, least: int = 1
 ) -> Problems:
     """Reduce instances to what matters and make a batch of them, of at least so many nodes."""
-    useful = [useful_stops(one.arrays, one.matrix is None) for one in instances]
-    kept = [np.concatenate(([0], some.stop)) for some in useful]
+    useful = [useful_alternatives(one.arrays, ALL_TYPES) for one in instances]
+    kept = [np.concatenate(([0], some.alternative)) for some in useful]
     batch = pad_instances(instances, kept=kept, least=least, dtype=torch.float64, device=device)
     count, size = batch.open.shape
     node = np.zeros((count, size), dtype=np.int64)
