@@ -24,7 +24,7 @@ from decost.compiled import jit, lean
 from decost.draws import RandomState, draw
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
-from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
+from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network, network_as_given, plain_arrays
 from decost.timeline.stays import profit_of_stay, stays_of_route
 from decost.timeline.steps import earliest, travel_time

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.compiled import Records, as_records, jit, lean
+from decost.compiled import Records, as_records, inlined, jit, lean
 from decost.problem.instance import Arrays, BoolArray, FloatArray, Instance, IntArray
 
 NODE = np.dtype(
@@ -101,7 +101,7 @@ def useful_network(
     return reduced_network(instance.arrays, kept, tight, kind)
 
 
-@jit
+@inlined
 def of_type(network: Network, kind: int) -> Network:
     """Look at a network as vehicles of one type do."""
     return Network(

@@ -13,7 +13,7 @@ import numpy as np
 
 from decost.compiled import Records, as_records, jit
 from decost.problem.instance import FloatArray, IntArray
-from decost.timeline.network import Network
+from decost.timeline.network import Network, of_type
 from decost.timeline.profile import dominates
 from decost.timeline.steps import Front, Start, finish, reach, serve
 
@@ -57,13 +57,16 @@ def make_functions(network: Network, capacity: int) -> Functions:
 
 
 @jit
-def follow_order(network: Network, stops: IntArray, room: Functions) -> tuple[int, int, int]:
-    """Follow an order of stops by all alternatives that may be best.
+def follow_order(
+    network: Network, kind: int, stops: IntArray, room: Functions
+) -> tuple[int, int, int]:
+    """Let a vehicle of some type follow an order of stops by all alternatives that may be best.
 
     Returns the function of the best way at the last stop, how many functions there are, and the
     position where the order breaks if there is no such way: that of a stop, or the number of
     stops if nobody is at the end in time. The stops are the network's.
     """
+    network = of_type(network, kind)
     function, pieces, scratch = room
     root = function[0]
     root.node, root.parent, root.value = network.start, -1, 0.0
@@ -74,7 +77,7 @@ def follow_order(network: Network, stops: IntArray, room: Functions) -> tuple[in
         last = count
         stop = stops[position]
         for node in range(network.first[stop], network.first[stop + 1]):
-            if not network.admits[network.kind, node]:
+            if not network.admits[kind, node]:
                 continue
             mine = count
             for before in range(first, last):
@@ -132,8 +135,8 @@ def _settle(room: Functions, start: Start, mine: int, count: int, used: int) -> 
     return True
 
 
-def best_alternatives(network: Network, stops: IntArray) -> tuple[IntArray, int]:
-    """Choose the nodes for an order of stops that earn most.
+def best_alternatives(network: Network, kind: int, stops: IntArray) -> tuple[IntArray, int]:
+    """Choose the nodes that earn most for an order of stops, by a vehicle of some type.
 
     Returns the nodes, and -1, or the position where the order breaks (see `follow_order`) after
     the nodes that can be served until there.
@@ -142,7 +145,7 @@ def best_alternatives(network: Network, stops: IntArray) -> tuple[IntArray, int]
     answer, count, position = FULL, 0, 0
     while answer == FULL:
         room = make_functions(network, capacity)
-        answer, count, position = follow_order(network, stops, room)
+        answer, count, position = follow_order(network, kind, stops, room)
         capacity *= 2
     broken = position if answer == BROKEN else -1
     nodes = []

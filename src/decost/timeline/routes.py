@@ -10,7 +10,7 @@ import numpy as np
 
 from decost.problem.instance import FloatArray, Instance, IntArray
 from decost.problem.plan import Route, Solution, Visit, with_idle_vehicles
-from decost.timeline.network import Network, network_as_given, of_type
+from decost.timeline.network import Network, network_as_given
 from decost.timeline.orders import best_alternatives
 from decost.timeline.stays import first_fault, stays_of_routes, timetable
 
@@ -91,7 +91,7 @@ def optimal_stays(
         )
     network = network_as_given(instance.arrays)
     chosen = [
-        _alternatives(instance, network, int(kind), flat[a:b])
+        _alternatives(network, int(kind), flat[a:b])
         for kind, (a, b) in zip(kinds, pairwise(start.tolist()), strict=True)
     ]
     found = stays_along(instance, [nodes for nodes, _ in chosen], vehicles)
@@ -212,13 +212,11 @@ def _stays(
     return stays, profit, broken
 
 
-def _alternatives(
-    instance: Instance, network: Network, kind: int, stops: IntArray
-) -> tuple[IntArray, int]:
+def _alternatives(network: Network, kind: int, stops: IntArray) -> tuple[IntArray, int]:
     """Choose alternatives for an order of stops; also give where it breaks."""
     number = np.searchsorted(network.number, stops)
     for position, (k, stop) in enumerate(zip(number.tolist(), stops.tolist(), strict=True)):
         if k == len(network.number) or network.number[k] != stop:  # it has no alternative
-            nodes, broken = best_alternatives(of_type(network, kind), number[:position])
+            nodes, broken = best_alternatives(network, kind, number[:position])
             return nodes, position if broken in (-1, position) else broken
-    return best_alternatives(of_type(network, kind), number)
+    return best_alternatives(network, kind, number)
