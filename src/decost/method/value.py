@@ -94,12 +94,3 @@ def judged(
         required_bound=most,
         details=details or {},
     )
-
-
-def routes_of(instance: Instance, solution: Solution) -> list[list[int]]:
-    """List the alternatives of every route of a plan, by their numbers."""
-    first = instance.alternative_first
-    return [
-        [int(first[visit.stop]) + visit.alternative for visit in route.visits]
-        for route in solution.routes
-    ]

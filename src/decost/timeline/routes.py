@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from decost.problem.instance import FloatArray, Instance, IntArray
-from decost.problem.plan import Route, Solution, Visit, with_idle_vehicles
+from decost.problem.plan import Route, Solution, Visit, idle_route, with_idle_vehicles
 from decost.timeline.network import Network, network_as_given
 from decost.timeline.orders import best_alternatives
 from decost.timeline.stays import first_fault, stays_of_routes, timetable
@@ -132,7 +132,7 @@ def best_solution(instance: Instance, routes: Sequence[Sequence[int]]) -> Soluti
     timed = []
     for vehicle, numbers in enumerate(routes):
         if not len(numbers):
-            timed.append(with_idle_vehicles(instance, timed).routes[vehicle])
+            timed.append(idle_route(instance, vehicle))
             continue
         route = np.array(numbers, dtype=np.int64)
         table = np.empty((5, len(route)))
