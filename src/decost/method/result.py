@@ -12,7 +12,7 @@ from decost.problem.plan import Solution
 if TYPE_CHECKING:
     from decost.planner.explanation import Explanation
 
-Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
+Status: TypeAlias = Literal["optimal", "feasible", "incomplete", "infeasible"]
 
 
 def gap_of(profit: float, bound: float | None) -> float | None:
@@ -80,10 +80,12 @@ class Result:
     solution
         The plan.
     status
-        "optimal" if the bound is reached, else "feasible". ("infeasible" is kept for problems
-        without any plan; here the empty plan is always one.)
+        "optimal" if all required stops are visited and no plan that does so earns more;
+        "feasible" if all are visited; "incomplete" if some are not, and it is not proven that
+        they must be left out; "infeasible" if it is proven that no plan visits all of them.
     bound
-        Proven upper bound on the profit of any plan, None if the method proves nothing.
+        Proven upper bound on the profit of every plan that visits at least as many required
+        stops as this one, None if the method proves nothing.
     runtime
         Seconds.
     method, seed
@@ -92,6 +94,13 @@ class Result:
         Which part of the method found the plan, if it has several.
     details
         Figures of the method's own, such as the number of labels.
+    required_visited
+        How many required stops are visited.
+    required_bound
+        The most that any plan can visit, as far as is proven.
+    reasons
+        If it is "infeasible": which required stops cannot be visited, or which two not together,
+        as far as that is quick to prove.
     """
 
     instance: Instance
@@ -103,6 +112,9 @@ class Result:
     seed: int = 0
     found_by: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
+    required_visited: int = 0
+    required_bound: int = 0
+    reasons: tuple[str, ...] = ()
 
     @property
     def profit(self) -> float:
