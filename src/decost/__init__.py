@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from decost.exact.exact import values_to_go
     from decost.files.door import read, read_set, read_solution, write
     from decost.files.limits import FormatError
-    from decost.method.options import ImprovingOptions, Method, MethodError, Options, Progress
+    from decost.method.options import ImprovingOptions, Method, MethodError, Options
+    from decost.method.progress import Progress
     from decost.method.result import Failure, Result
     from decost.planner.door import (
         Interrupted,
@@ -42,7 +43,7 @@ _LAZY = {
     "Method": "method.options",
     "MethodError": "method.options",
     "Options": "method.options",
-    "Progress": "method.options",
+    "Progress": "method.progress",
     "Result": "method.result",
     "Route": "problem.plan",
     "Solution": "problem.plan",
