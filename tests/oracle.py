@@ -60,7 +60,7 @@ class Shift(NamedTuple):
     slack: float
 
 
-class Planned(NamedTuple):
+class Best(NamedTuple):
     """The best plan: what it is compared by, and for every vehicle its ways and stays."""
 
     required: int
@@ -73,7 +73,7 @@ def brute_force(instance: Instance) -> tuple[int, float]:
     return best_plan(instance)[:2]
 
 
-def best_plan(instance: Instance) -> Planned:
+def best_plan(instance: Instance) -> Best:
     """Find the best plan: all sequences for all vehicles, and all ways to share out the stops."""
     alone: dict[Shift, dict[int, tuple[float, Any]]] = {}
     team: dict[int, tuple[float, Any]] = {0: (0.0, ())}
@@ -90,10 +90,10 @@ def best_plan(instance: Instance) -> Planned:
     count, profit, chosen = max(
         ((done & needed).bit_count(), p, done) for done, (p, _) in team.items()
     )
-    return Planned(count, profit, team[chosen][1])
+    return Best(count, profit, team[chosen][1])
 
 
-def as_solution(instance: Instance, plan: Planned) -> Solution:
+def as_solution(instance: Instance, plan: Best) -> Solution:
     """Put times to a plan: services as early as they can be, departures as late."""
     timed = []
     pairs = zip(shifts(instance), plan.routes, strict=True)
