@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import highspy
 import numpy as np
 import pytest
 
 from decost import Instance
+from decost.problem.records import Alternative, Stop, Vehicle
 from oracle import Shift, Way, best_plan, best_stays, brute_force, shifts, tiny_instance
 
 
@@ -76,6 +78,46 @@ def test_by_hand() -> None:
         [[1], [2]],
         [[2], [1]],
     )
+
+
+def test_required_stops_come_first() -> None:
+    """One can go to the poor stop or the rich one; two poor ones together earn least of all."""
+    travel = [[0, 1, 1, 4], [1, 9, 9, 9], [1, 1, 9, 9], [4, 9, 9, 9]]
+    given: dict[str, Any] = {"budget": 8, "travel": travel, "reward": [0, 1, 1, 7]}
+    rich = Instance(**given)
+    assert brute_force(rich) == (0, 7)
+    assert brute_force(rich.replace(required=[False, True, False, False])) == (1, 2)
+    assert brute_force(rich.replace(required=[False, True, True, True])) == (2, 2)
+    assert brute_force(rich.replace(required=[False, True, True, True], vehicles=2)) == (3, 9)
+
+
+def test_alternatives_and_shifts_by_hand() -> None:
+    """The late vehicle alone may come in the evening, when the stop pays 9 instead of 4.
+
+    Red can be at the stop from 2 to 3, so it earns 2 + 1; blue from 8 to 9, 5 + 2; the other
+    stop is blue's only, and pays 3. Blue has no time for both.
+    """
+    instance = Instance.build(
+        travel=[[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+        vehicles=[Vehicle("red", begin=1, due=4), Vehicle("blue", begin=7, due=10)],
+        stops=[
+            Stop(
+                "a",
+                alternatives=[
+                    Alternative(reward=2, profit=[[1, 2]]),
+                    Alternative(open=8, reward=5, profit=[[2, 4]], vehicles=["blue"]),
+                ],
+            ),
+            Stop("b", reward=3, vehicles=["blue"]),
+        ],
+    )
+    assert brute_force(instance) == (0, 5 + 3)
+    assert brute_force(instance.replace(required=[False, True, False])) == (1, 5 + 3)
+    plan = best_plan(instance)
+    assert [[(way.stop, way.which) for way in route] for route, _ in plan.routes] == [
+        [],
+        [(1, 1), (2, 0)],
+    ]
 
 
 def test_instances_have_it_all() -> None:
