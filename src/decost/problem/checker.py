@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from decost.problem.instance import TOLERANCE, Instance
 from decost.problem.plan import Route, Solution, Visit
@@ -140,7 +140,7 @@ class _Choice(NamedTuple):
 def _with_alternatives(instance: Instance, number: int, route: Route) -> Route:
     # Starts and stays are given, so that two visits meet in the travel time between them only.
     vehicle = min(number, instance.vehicles - 1)
-    mine = instance.fleet[vehicle]
+    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
     choices = [_Choice(0, 0.0, (), mine.start)]
     clock = route.depart
     for visit in route.visits:
@@ -195,7 +195,7 @@ def _check_route(
 ) -> list[Violation]:
     found: list[Violation] = []
     vehicle = min(number, instance.vehicles - 1)  # a route too many is judged as the last one
-    mine = instance.fleet[vehicle]
+    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
     name = mine.id if number == vehicle and mine.id != str(number + 1) else None
     slack = instance.tolerance
     travel = instance.travel_of(vehicle)
