@@ -259,9 +259,9 @@ def _people_one(name: str, stops: int, vehicles: int, random: np.random.Generato
             place[here.stop - 1] = 1 + stops + len(homes) + len(others)
             others.append(random.uniform(0, SIDE, 2))
     admits = np.ones((1 + stops, vehicles), dtype=np.bool_)
-    for stop in 1 + np.flatnonzero(random.random(stops) < 0.2):
-        admits[stop] = False
-        admits[stop, random.permutation(vehicles)[: max(1, vehicles // 2)]] = True
+    for few in 1 + np.flatnonzero(random.random(stops) < 0.2):
+        admits[few] = False
+        admits[few, random.permutation(vehicles)[: max(1, vehicles // 2)]] = True
     required = np.zeros(1 + stops, dtype=np.bool_)
     required[1 + random.permutation(stops)[: max(1, round(0.05 * stops))]] = True
 
