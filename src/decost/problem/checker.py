@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from decost.problem.instance import TOLERANCE, Instance
 from decost.problem.plan import Route, Solution, Visit
@@ -97,11 +97,11 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     visited: set[int] = set()
     for number, route in enumerate(choose_alternatives(instance, solution).routes):
         violations.extend(_check_route(instance, number, route, visited))
-    for stop in range(1, instance.nodes):
-        if instance.required[stop] and stop not in visited:
-            violations.append(
-                Violation("required", float("nan"), stop=stop, label=instance.label(stop))
-            )
+    violations.extend(
+        Violation("required", float("nan"), stop=stop, label=instance.label(stop))
+        for stop in instance.required.nonzero()[0].tolist()
+        if stop not in visited
+    )
     return violations
 
 
@@ -140,7 +140,7 @@ class _Choice(NamedTuple):
 def _with_alternatives(instance: Instance, number: int, route: Route) -> Route:
     # Starts and stays are given, so that two visits meet in the travel time between them only.
     vehicle = min(number, instance.vehicles - 1)
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     choices = [_Choice(0, 0.0, (), mine.start)]
     clock = route.depart
     for visit in route.visits:
@@ -195,7 +195,7 @@ def _check_route(
 ) -> list[Violation]:
     found: list[Violation] = []
     vehicle = min(number, instance.vehicles - 1)  # a route too many is judged as the last one
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     name = mine.id if number == vehicle and mine.id != str(number + 1) else None
     slack = instance.tolerance
     travel = instance.travel_of(vehicle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def timed_route(
     # Plain numbers are taken out all at once: one by one they would cost more than the rest.
     used = list(alternatives)
     stops, which, places = _split(instance, used)
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     order = [mine.start, *places, mine.end]
     travel = instance.travel_of(vehicle)[order[:-1], order[1:]].tolist()
     opens = instance.alternative_open[used].tolist()
@@ -154,7 +154,7 @@ def _split(instance: Instance, used: list[int]) -> tuple[list[int], list[int], l
 
 def idle_route(instance: Instance, vehicle: int = 0) -> Route:
     """Route without visits: the vehicle does not move, or goes home directly if it is underway."""
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     if not mine.underway:
         return Route((), mine.begin, mine.begin)
     finish = mine.begin + float(instance.travel_of(vehicle)[mine.start, mine.end])
