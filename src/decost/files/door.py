@@ -146,13 +146,19 @@ def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> No
 def _read_text(path: Path, text: str, profit: Profit, truncate: Truncate) -> Instance:
     if text.lstrip().startswith("{"):
         return instance_of(path, parsed(path, text))
-    rows = [line.split() for line in text.splitlines() if line.split()]
+    # Of a file with more lines, or more words in a line, than an instance can have, the rest is
+    # not looked at: what is there already is too much.
+    lines = islice(re.finditer(r"\S[^\r\n]*", text), MAX_STOPS + 100)
+    rows = [line[0].split(maxsplit=limits.MAX_WORDS)[: limits.MAX_WORDS] for line in lines]
     if not rows:
         raise FormatError(f"{path}: is empty")
     if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
         return read_solomon(path, rows, profit, truncate)
-    if len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d{1,9}", w) for w in rows[0]):
-        return read_leuven(path, rows, profit, truncate)
+    if all(re.fullmatch(r"\d{1,9}", word) for word in rows[0]):
+        if len(rows[0]) in (3, 4):
+            return read_leuven(path, rows, profit, truncate)
+        if len(rows[0]) > 4 and len(rows) > 1 and len(rows[1]) == 7:
+            return read_trip(path, rows, profit, truncate, vehicles)
     raise FormatError(
-        f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven)"
+        f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven, TTDP)"
     )

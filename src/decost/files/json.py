@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from decost.files import limits
 from decost.files.limits import FormatError
 from decost.problem.validation import first_fault, shortened
 
@@ -23,7 +24,14 @@ AnySchema = TypeVar("AnySchema", bound=Schema)
 
 
 def parsed(where: str | Path, text: str) -> Any:
-    """Read JSON in which no name is given twice."""
+    """Read JSON in which no name is given twice.
+
+    What is far too much for an instance or a plan is refused before it is read: a small object
+    of text takes fifty times its space, and a while.
+    """
+    for sign, most in (("{", limits.MAX_OBJECTS), ("[", limits.MAX_LISTS)):
+        if text.count(sign) > most:
+            raise FormatError(f"{where}: {sign!r}: there are {text.count(sign)}, at most {most}")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         data = dict(pairs)

@@ -10,6 +10,18 @@ MAX_BYTES = 64 * 2**20
 MAX_SET_BYTES = 2**31
 """Largest set, unpacked."""
 
+MAX_OBJECTS = 200_000
+"""Most `{` in an instance or plan: all that an instance may have, and more."""
+
+MAX_LISTS = 1_000_000
+"""Most `[` in an instance or plan; a piece of a profit is one."""
+
+MAX_EMPTY_LINES = 100_000
+"""Most empty lines of a `.jsonl` set."""
+
+MAX_WORDS = 100
+"""Words of a line of a benchmark file that are looked at."""
+
 
 class FormatError(ValueError):
     """A file cannot be read; the message names the file, the field and the value."""
