@@ -1,4 +1,4 @@
-"""Instances as JSON objects."""
+"""Instances as JSON objects, in version 1 where that can say all of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from pydantic import Field
 from decost.files.json import Schema, validated
 from decost.files.limits import FormatError
 from decost.problem.instance import MAX_STOPS, Instance
-
-# Fields of a stop that are left out of a file when they are at their default.
-NODE_FIELDS = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
 
 _Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
 
@@ -44,7 +41,7 @@ class _Stop(_Place):
 
 class _InstanceFile(Schema):
     format: Literal["decost-instance"]
-    version: Literal[1]
+    version: Literal[1, 2]
     name: str = ""
     budget: float
     vehicles: int = 1
@@ -57,6 +54,8 @@ class _InstanceFile(Schema):
 
 def instance_of(where: str | Path, data: Any) -> Instance:
     """Make the instance that parsed JSON describes."""
+    if isinstance(data, dict) and data.get("version") == 2:
+        return instance_of_records(where, data)
     file = validated(_InstanceFile, where, data)
     stops = file.stops
     places = [("depot", file.depot), *((f"stops[{k}]", stop) for k, stop in enumerate(stops))]
@@ -117,42 +116,9 @@ def _file_pieces(stop: _Stop) -> list[list[float]]:
 
 def instance_dict(instance: Instance) -> dict[str, Any]:
     """Describe an instance; fields of a stop that are at their default are left out."""
-
-    def place(node: int) -> dict[str, Any]:
-        if instance.xy is None:
-            return {}
-        return {"x": _plain(instance.xy[node, 0]), "y": _plain(instance.xy[node, 1])}
-
-    data: dict[str, Any] = {
-        "format": "decost-instance",
-        "version": 1,
-        "name": instance.name,
-        "budget": _plain(instance.budget),
-        "vehicles": instance.vehicles,
-        "speed": _plain(instance.speed),
-        "depot": place(0),
-    }
-    if instance.separate_end:
-        data["end"] = place(instance.end)
-    pieces = instance.pieces
-    data["stops"] = []
-    for stop in range(1, instance.nodes):
-        row: dict[str, Any] = {} if instance.ids is None else {"id": instance.ids[stop - 1]}
-        row |= place(stop)
-        for field, default in NODE_FIELDS.items():
-            value = getattr(instance, field)[stop]
-            if value != default:
-                row[field] = _plain(value)
-        if len(pieces[stop]):
-            row["profit"] = [[_plain(rate), _plain(length)] for rate, length in pieces[stop]]
-        data["stops"].append(row)
-    if instance.matrix is not None:
-        data["travel"] = [[_plain(value) for value in row] for row in instance.matrix]
+    data = records_of(instance)
+    data["version"] = version_of(instance)
     return data
-
-
-def _plain(value: float) -> int | float:
-    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
 
 
 def pretty(data: dict[str, Any]) -> str:
