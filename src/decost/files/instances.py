@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from decost.files.json import Schema, validated
+from decost.files.json import Schema
 from decost.files.limits import FormatError
+from decost.files.records import FIELDS, instance_of_records, records_of
 from decost.problem.instance import MAX_STOPS, Instance
+from decost.problem.validation import first_fault
+from decost.problem.versions import version_of
 
 _Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
 
@@ -56,7 +59,7 @@ def instance_of(where: str | Path, data: Any) -> Instance:
     """Make the instance that parsed JSON describes."""
     if isinstance(data, dict) and data.get("version") == 2:
         return instance_of_records(where, data)
-    file = validated(_InstanceFile, where, data)
+    file = _version_1(where, data)
     stops = file.stops
     places = [("depot", file.depot), *((f"stops[{k}]", stop) for k, stop in enumerate(stops))]
     if file.end is not None:
@@ -106,6 +109,15 @@ def instance_of(where: str | Path, data: Any) -> Instance:
     )
 
 
+def _version_1(where: str | Path, data: Any) -> _InstanceFile:
+    try:
+        return _InstanceFile.model_validate(data)
+    except ValidationError as error:
+        field = error.errors(include_url=False)[0]["loc"][-1:]
+        unknown = "needs version 2" if FIELDS.issuperset(field) else "unknown field"
+        raise FormatError(f"{where}: {first_fault(error, unknown=unknown)}") from None
+
+
 def _file_pieces(stop: _Stop) -> list[list[float]]:
     if stop.profit is not None:
         return stop.profit
@@ -122,12 +134,22 @@ def instance_dict(instance: Instance) -> dict[str, Any]:
 
 
 def pretty(data: dict[str, Any]) -> str:
-    """Write JSON with one stop and one matrix row a line."""
+    """Write JSON with one stop, vehicle, place and matrix row a line."""
+
+    def lines(value: Any, indent: str) -> str:
+        rows = f",\n{indent} ".join(json.dumps(row, ensure_ascii=False) for row in value)
+        return f"[\n{indent} {rows}\n{indent}]"
+
     parts = []
     for field, value in data.items():
-        if field in ("stops", "travel") and value:
-            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value)
-            parts.append(f'"{field}": [\n  {rows}\n ]')
-        else:
-            parts.append(f'"{field}": {json.dumps(value, ensure_ascii=False)}')
+        text = json.dumps(value, ensure_ascii=False)
+        if field == "travel" and isinstance(value, dict):
+            named = (
+                f"{json.dumps(name, ensure_ascii=False)}: {lines(rows, '  ')}"
+                for name, rows in value.items()
+            )
+            text = "{\n  " + ",\n  ".join(named) + "\n }"
+        elif isinstance(value, list) and value:
+            text = lines(value, " ")
+        parts.append(f'"{field}": {text}')
     return "{\n " + ",\n ".join(parts) + "\n}\n"

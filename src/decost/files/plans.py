@@ -158,8 +158,7 @@ def _claimed(
         stop = numbers.get(visit.stop, -1) if isinstance(visit.stop, str) else visit.stop
         if not 1 <= stop <= instance.stops:
             raise FormatError(
-                f"{where}[{position}].stop = {shortened(visit.stop)}: "
-                "the instance has no such stop"
+                f"{where}[{position}].stop = {shortened(visit.stop)}: the instance has no such stop"
             )
         first, end = instance.alternative_first[stop : stop + 2].tolist()
         if first == end:
@@ -174,7 +173,7 @@ def _claimed(
             )
         profit = unknown if visit.profit is None else visit.profit
         claims.append(Visit(stop, unknown, visit.start, visit.stay, unknown, profit, which))
-    begin = float(instance.fleet[vehicle].begin)  # type: ignore[arg-type]
+    begin = float(instance.fleet[vehicle].begin)
     return Route(tuple(claims), unknown, begin if depart is None else depart)
 
 

@@ -127,6 +127,10 @@ class _InstanceFile(Schema):
     travel: Any = None
 
 
+FIELDS = {field for schema in (_InstanceFile, _Stop, _Vehicle) for field in schema.model_fields}
+"""All names that version 2 knows."""
+
+
 class _OneMatrix(Schema):
     travel: _Matrix
 
@@ -140,7 +144,7 @@ def instance_of_records(where: str | Path, data: Any) -> Instance:
     file = validated(_InstanceFile, where, data)
     travel: Any = None
     if file.travel is not None:
-        schema = _Matrices if isinstance(file.travel, dict) else _OneMatrix
+        schema: Any = _Matrices if isinstance(file.travel, dict) else _OneMatrix
         travel = validated(schema, where, {"travel": file.travel}).travel
         for name, matrix in travel.items() if isinstance(travel, dict) else [(None, travel)]:
             _require_square(where, "travel" if name is None else f"travel.{name}", matrix)
@@ -197,6 +201,8 @@ def records_of(instance: Instance) -> dict[str, Any]:
     if instance.begin != 0 or instance.unit is not None:
         data["begin"] = writing.time(instance.begin)
     data["budget"] = writing.time(instance.budget)
+    vehicles = [writing.vehicle(k) for k in range(instance.vehicles)]
+    data["vehicles"] = vehicles if any(vehicles) else instance.vehicles
     data["speed"] = writing.speed(instance.speed)
     if instance.geographic and instance.detour != DETOUR:
         data["detour"] = plain(instance.detour)
@@ -210,8 +216,6 @@ def records_of(instance: Instance) -> dict[str, Any]:
         data["places"] = [
             {"id": name} | writing.point(behind + k) for k, name in enumerate(writing.places)
         ]
-    vehicles = [writing.vehicle(k) for k in range(instance.vehicles)]
-    data["vehicles"] = vehicles if any(vehicles) else instance.vehicles
     data["stops"] = [writing.stop(stop) for stop in range(1, instance.nodes)]
     if instance.matrix is not None:
         data["travel"] = plain_rows(instance.matrix)
@@ -314,7 +318,8 @@ class _Writing:
         common = {
             field: value
             for field, value in (ways[0] if ways else {}).items()
-            if field not in ("place", *_Point.model_fields) and all(way.get(field) == value for way in ways)
+            if field not in ("place", *_Point.model_fields)
+            and all(way.get(field) == value for way in ways)
         }
         own = [{field: way[field] for field in way if field not in common} for way in ways]
         return row | common | {"alternatives": own}
