@@ -16,7 +16,7 @@ from decost.problem.instance import MAX_STOPS, Instance
 from decost.problem.validation import first_fault
 from decost.problem.versions import version_of
 
-_Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
+_Row: TypeAlias = Annotated[list[float], Field(max_length=MAX_STOPS + 2, fail_fast=True)]
 
 
 class _Place(Schema):

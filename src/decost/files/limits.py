@@ -13,8 +13,14 @@ MAX_SET_BYTES = 2**31
 MAX_OBJECTS = 200_000
 """Most `{` in an instance or plan: all that an instance may have, and more."""
 
-MAX_LISTS = 1_000_000
+MAX_LISTS = 300_000
 """Most `[` in an instance or plan; a piece of a profit is one."""
+
+MAX_COLONS = 1_000_000
+"""Most `:` in an instance or plan; every value of an object has one."""
+
+MAX_NAMES = 2_000
+"""Most names in one object of an instance or plan."""
 
 MAX_EMPTY_LINES = 100_000
 """Most empty lines of a `.jsonl` set."""

@@ -51,8 +51,9 @@ _Time: TypeAlias = Annotated[
 _Speed: TypeAlias = Annotated[
     float, _passing(str, (int, float), 'a number, or a speed with its unit such as "4.5 km/h"')
 ]
-_Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
-_Matrix: TypeAlias = Annotated[list[_Row], Field(fail_fast=True)]
+_MOST_ROWS = 2 * (MAX_STOPS + 1)  # the depot, the stops, an end, the places
+_Row: TypeAlias = Annotated[list[float], Field(max_length=_MOST_ROWS, fail_fast=True)]
+_Matrix: TypeAlias = Annotated[list[_Row], Field(max_length=_MOST_ROWS, fail_fast=True)]
 _Pieces: TypeAlias = Annotated[
     list[Annotated[list[float], Field(min_length=2, max_length=2)]],
     Field(max_length=1000, fail_fast=True),
