@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import highspy
 import numpy as np
 import pytest
 
 from decost import Instance
-from oracle import Shift, Way, best_plan, best_stays, brute_force, shifts, tiny_instance
+from decost.problem.records import Alternative, Stop, Vehicle
+from oracle import (
+    Shift,
+    Way,
+    best_plan,
+    best_stays,
+    brute_force,
+    shifts,
+    tiny_instance,
+    travel_times,
+)
 
 
 def most_by_program(shift: Shift, route: Sequence[Way]) -> float | None:
@@ -68,7 +79,12 @@ def test_stays_equal_the_linear_program() -> None:
 def test_by_hand() -> None:
     """Stop 1 for 4 at rate 3, stop 2 for the 3 of 10 that 3 of travel leave, at rate 2."""
     travel = np.ones((3, 3))
-    given = {"budget": 10, "travel": travel, "rate": [0, 3, 2], "max_stay": [0, 4, 9]}
+    given: dict[str, Any] = {
+        "budget": 10,
+        "travel": travel,
+        "rate": [0, 3, 2],
+        "max_stay": [0, 4, 9],
+    }
     assert brute_force(Instance(**given)) == (0, 18)  # type: ignore[arg-type]
     team = Instance(**given, vehicles=2)  # type: ignore[arg-type]
     assert brute_force(team) == (0, 12 + 16)
@@ -76,6 +92,56 @@ def test_by_hand() -> None:
         [[1], [2]],
         [[2], [1]],
     )
+
+
+def test_required_stops_come_first() -> None:
+    """One can go to the poor stop or the rich one; two poor ones together earn least of all."""
+    travel = [[0, 1, 1, 4], [1, 9, 9, 9], [1, 1, 9, 9], [4, 9, 9, 9]]
+    given: dict[str, Any] = {"budget": 8, "travel": travel, "reward": [0, 1, 1, 7]}
+    rich = Instance(**given)
+    assert brute_force(rich) == (0, 7)
+    assert brute_force(rich.replace(required=[False, True, False, False])) == (1, 2)
+    assert brute_force(rich.replace(required=[False, True, True, True])) == (2, 2)
+    assert brute_force(rich.replace(required=[False, True, True, True], vehicles=2)) == (3, 9)
+
+
+def test_alternatives_and_shifts_by_hand() -> None:
+    """Blue alone may come to stop a late, for 5 instead of 2 and twice the rate, and to stop b.
+
+    Red can stay from 2 to 3, for 2 + 1. Blue can stay from 8 to 9, for 5 + 2, or go on to b at
+    once, for 5 + 3: that is more than red at a and blue at b earn together.
+    """
+    instance = Instance.build(
+        travel=[[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+        vehicles=[Vehicle("red", begin=1, due=4), Vehicle("blue", begin=7, due=10)],
+        stops=[
+            Stop(
+                "a",
+                alternatives=[
+                    Alternative(reward=2, profit=[[1, 2]]),
+                    Alternative(open=8, reward=5, profit=[[2, 4]], vehicles=["blue"]),
+                ],
+            ),
+            Stop("b", reward=3, vehicles=["blue"]),
+        ],
+    )
+    assert brute_force(instance) == (0, 5 + 3)
+    assert brute_force(instance.replace(required=[False, True, False])) == (1, 5 + 3)
+    plan = best_plan(instance)
+    assert [[(way.stop, way.which) for way in route] for route, _ in plan.routes] == [
+        [],
+        [(1, 1), (2, 0)],
+    ]
+
+
+def test_travel_times() -> None:
+    """Those of every vehicle, by matrix, profile, speed or great circle, are the instance's too."""
+    random = np.random.default_rng(6)
+    for _ in range(200):
+        instance = tiny_instance(random)
+        for vehicle in range(instance.vehicles):
+            expected = travel_times(instance, vehicle)
+            assert instance.travel_of(vehicle) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_instances_have_it_all() -> None:
