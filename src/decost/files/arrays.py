@@ -292,7 +292,7 @@ def _instances(path: Path, data: dict[str, Any]) -> list[Instance]:
         try:
             instances.append(Instance(**_arguments(one, size, usual)))
         except InstanceError as error:
-            raise FormatError(f"{path}: instance {k}: {error}") from None
+            raise limits.refusal(f"{path}: instance {k}", error) from None
     return instances
 
 

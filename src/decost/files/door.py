@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -117,7 +117,7 @@ def read_any(
         if vehicles is not None:
             instances = [_with_vehicles(instance, vehicles) for instance in instances]
     except InstanceError as error:
-        raise FormatError(f"{path}: {error}") from None
+        raise limits.refusal(path, error) from None
     return instances, is_set
 
 
@@ -134,7 +134,7 @@ def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> No
         head = {"format": "decost-solution", "version": version, "instance": thing.instance.name}
         write_text(path, json.dumps(head | thing.to_dict(), indent=1) + "\n")
     elif isinstance(thing, Instance):
-        text = pretty(instance_dict(thing))
+        text = pretty(_described(path, thing))
         limits.require_size(path, text, limits.MAX_BYTES)
         write_text(path, text)
     elif not thing:
@@ -144,9 +144,20 @@ def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> No
         with replacing(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **arrays)
     elif Path(path).suffix == ".jsonl":
-        write_text(path, "".join(json.dumps(instance_dict(one)) + "\n" for one in thing))
+        lines = (
+            json.dumps(_described(f"{path}: instance {k}", one)) + "\n"
+            for k, one in enumerate(thing)
+        )
+        write_text(path, "".join(lines))
     else:
         raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
+
+
+def _described(where: str | Path, instance: Instance) -> dict[str, Any]:
+    try:
+        return instance_dict(instance)
+    except InstanceError as error:
+        raise limits.refusal(where, error) from None
 
 
 def _with_vehicles(instance: Instance, vehicles: int) -> Instance:

@@ -33,6 +33,12 @@ class FormatError(ValueError):
     """A file cannot be read; the message names the file, the field and the value."""
 
 
+def refusal(where: str | Path, error: Exception) -> FormatError:
+    """Say what is wrong with a file in one line, which a long name in it does not flood."""
+    why = str(error)
+    return FormatError(f"{where}: {why if len(why) <= 500 else why[:497] + '...'}")
+
+
 def require_size(path: str | Path, content: str | bytes, most: int) -> None:
     """Refuse what is longer than it may be."""
     if len(content) > most:

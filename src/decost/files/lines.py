@@ -48,5 +48,5 @@ def read_lines(path: Path, data: bytes) -> list[Instance]:
         try:
             instances.append(instance_of(where, parsed(where, line)))
         except InstanceError as error:
-            raise FormatError(f"{where}: {error}") from None
+            raise limits.refusal(where, error) from None
     return instances

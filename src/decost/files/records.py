@@ -13,7 +13,7 @@ from decost.files.json import Schema, validated
 from decost.files.limits import FormatError
 from decost.problem.clock_times import format_time
 from decost.problem.fields import MAX_ALTERNATIVES, MAX_STOPS, MAX_VEHICLES, FloatArray
-from decost.problem.instance import DETOUR, Instance
+from decost.problem.instance import DETOUR, Instance, InstanceError
 from decost.problem.records import Alternative, Place, Stop, Vehicle
 from decost.problem.speeds import format_speed
 
@@ -194,7 +194,13 @@ def _stop(stop: _Stop) -> Stop:
 
 
 def records_of(instance: Instance) -> dict[str, Any]:
-    """Describe an instance in version 2; fields that are at their default are left out."""
+    """Describe an instance in version 2; fields that are at their default are left out.
+
+    Raises
+    ------
+    InstanceError
+        If a place is used that a file could not name.
+    """
     writing = _Writing(instance)
     data: dict[str, Any] = {"format": "decost-instance", "version": 2, "name": instance.name}
     if instance.unit is not None:
@@ -277,7 +283,7 @@ class _Writing:
         if row in self.names:
             return self.names[row]
         if self.matrix:
-            raise FormatError(f"{field}: place {row} of the matrix has no id of its own")
+            raise InstanceError(f"{field}: place {row} of the matrix has no id of its own")
         return self.point(row)
 
     def vehicle(self, k: int) -> dict[str, Any]:
