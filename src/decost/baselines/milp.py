@@ -18,6 +18,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import ImprovingOptions, Method
 from decost.method.progress import Reporter
 from decost.method.result import Result
@@ -562,4 +563,5 @@ METHOD = Method(
     description="The paper's mathematical program by branch and cut (HiGHS or Gurobi).",
     function=milp,
     options=MilpOptions,
+    can=FEATURES,
 )

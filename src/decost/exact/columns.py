@@ -23,6 +23,7 @@ from decost.exact.master import Master, Relaxation, combine
 from decost.exact.pricing import choose_routes, priced, promising_arcs, team_problem, with_arcs
 from decost.exact.tree import SHARE, Branch, Incumbent, Tree
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method
 from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
@@ -564,5 +565,6 @@ METHOD = Method(
     description="Proven best plan for a team: column generation with exact stays and bounds.",
     function=columns,
     options=ExactOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

@@ -24,6 +24,7 @@ from decost.learn.rollout import (
 )
 from decost.learn.threads import one_thread
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method, Options
 from decost.method.result import Result
 from decost.problem.instance import TOLERANCE, Instance
@@ -196,6 +197,7 @@ DECOST = Method(
     description="The paper's two stages: a trained network builds routes, stays are optimal.",
     function=policy,
     options=PolicyOptions,
+    can=FEATURES,
     warm_up=warm_up,
     many=policy_many,
 )
