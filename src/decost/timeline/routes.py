@@ -15,7 +15,6 @@ from decost.timeline.network import Network, network_as_given
 from decost.timeline.orders import best_alternatives
 from decost.timeline.stays import first_fault, stays_of_routes, timetable
 
-
 Numbers: TypeAlias = Sequence[int] | IntArray
 
 
