@@ -14,9 +14,11 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 PROBLEMS = {
     "city": "OPTWVP",
     "drone": "OPVP",
+    "guides": "TOPTWVP",
     "nurses": "TOPTWVP",
     "ponds": "OPTWVP",
     "robot": "OPTWVP",
+    "trip": "TOPTWVP",
 }
 
 
@@ -106,7 +108,11 @@ def test_examples_differ_in_what_they_show() -> None:
     """Separate end, team, matrix, `leave_by` and several pieces a stop are each shown somewhere."""
     instances = {name: read_example(name) for name in PROBLEMS}
     assert [name for name in PROBLEMS if instances[name].separate_end] == ["drone"]
-    assert [name for name in PROBLEMS if instances[name].vehicles > 1] == ["nurses"]
+    assert [name for name in PROBLEMS if instances[name].vehicles > 1] == [
+        "guides",
+        "nurses",
+        "trip",
+    ]
     assert [name for name in PROBLEMS if instances[name].matrix is not None] == ["ponds"]
     assert (instances["ponds"].travel != instances["ponds"].travel.T).any()
     assert (instances["robot"].leave_by[1:] <= instances["robot"].budget).all()
