@@ -1,4 +1,4 @@
-"""Plan four days in a city: a vehicle a day, opening hours by day, another hotel on the third night.
+"""Plan four days in a city: a vehicle a day, opening hours by day, two hotels.
 
 Name a file, as in `python examples/trip.py trip.png`, to draw the plan too.
 """
