@@ -20,8 +20,16 @@ def no_plan() -> None:
     """Tell of no plan."""
 
 
-class Progress(NamedTuple):
-    """What a method has reached.
+class Figures(NamedTuple):
+    """The numbers of a report."""
+
+    seconds: float
+    profit: float
+    bound: float | None = None
+
+
+class Progress(Figures):
+    """What a method has reached: three numbers, and for whoever wants it the plan.
 
     Attributes
     ----------
@@ -36,10 +44,7 @@ class Progress(NamedTuple):
         cannot tell it then.
     """
 
-    seconds: float
-    profit: float
-    bound: float | None = None
-    plan: Callable[[], Solution | None] = no_plan
+    plan: Callable[[], Solution | None] = staticmethod(no_plan)
 
 
 class Reporter:
@@ -64,7 +69,8 @@ class Reporter:
         self._listener = listener
         self._deadline = deadline
         self._begin = time.perf_counter()
-        self._last = Progress(0.0, -math.inf, None, plan)
+        self._last = Progress(0.0, -math.inf)
+        self._last.plan = plan
 
     def report(
         self,
@@ -81,10 +87,10 @@ class Reporter:
             time.perf_counter() - self._begin,
             max(float(profit), last.profit),
             min(bounds, default=None),
-            plan if plan is not None and profit > last.profit else last.plan,
         )
-        if news[1:3] == last[1:3]:
+        if news[1:] == last[1:]:
             return
+        news.plan = plan if plan is not None and profit > last.profit else last.plan
         self._last = news
         answer = self._listener(news)
         if isinstance(answer, bool | np.bool_) and not answer:
