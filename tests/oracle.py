@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from decost.problem.records import Alternative, Place, Stop, Vehicle
 
 from decost import Instance, Route, Solution, Visit
+from decost.problem.records import Alternative, Place, Stop, Vehicle
 
 EARTH = 6371.0088
 """Radius in kilometres."""

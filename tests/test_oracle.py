@@ -11,7 +11,16 @@ import pytest
 
 from decost import Instance
 from decost.problem.records import Alternative, Stop, Vehicle
-from oracle import Shift, Way, best_plan, best_stays, brute_force, shifts, tiny_instance
+from oracle import (
+    Shift,
+    Way,
+    best_plan,
+    best_stays,
+    brute_force,
+    shifts,
+    tiny_instance,
+    travel_times,
+)
 
 
 def most_by_program(shift: Shift, route: Sequence[Way]) -> float | None:
@@ -70,7 +79,12 @@ def test_stays_equal_the_linear_program() -> None:
 def test_by_hand() -> None:
     """Stop 1 for 4 at rate 3, stop 2 for the 3 of 10 that 3 of travel leave, at rate 2."""
     travel = np.ones((3, 3))
-    given = {"budget": 10, "travel": travel, "rate": [0, 3, 2], "max_stay": [0, 4, 9]}
+    given: dict[str, Any] = {
+        "budget": 10,
+        "travel": travel,
+        "rate": [0, 3, 2],
+        "max_stay": [0, 4, 9],
+    }
     assert brute_force(Instance(**given)) == (0, 18)  # type: ignore[arg-type]
     team = Instance(**given, vehicles=2)  # type: ignore[arg-type]
     assert brute_force(team) == (0, 12 + 16)
@@ -92,10 +106,10 @@ def test_required_stops_come_first() -> None:
 
 
 def test_alternatives_and_shifts_by_hand() -> None:
-    """The late vehicle alone may come in the evening, when the stop pays 9 instead of 4.
+    """Blue alone may come to stop a late, for 5 instead of 2 and twice the rate, and to stop b.
 
-    Red can be at the stop from 2 to 3, so it earns 2 + 1; blue from 8 to 9, 5 + 2; the other
-    stop is blue's only, and pays 3. Blue has no time for both.
+    Red can stay from 2 to 3, for 2 + 1. Blue can stay from 8 to 9, for 5 + 2, or go on to b at
+    once, for 5 + 3: that is more than red at a and blue at b earn together.
     """
     instance = Instance.build(
         travel=[[0, 1, 1], [1, 0, 1], [1, 1, 0]],
@@ -118,6 +132,16 @@ def test_alternatives_and_shifts_by_hand() -> None:
         [],
         [(1, 1), (2, 0)],
     ]
+
+
+def test_travel_times() -> None:
+    """Those of every vehicle, by matrix, profile, speed or great circle, are the instance's too."""
+    random = np.random.default_rng(6)
+    for _ in range(200):
+        instance = tiny_instance(random)
+        for vehicle in range(instance.vehicles):
+            expected = travel_times(instance, vehicle)
+            assert instance.travel_of(vehicle) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_instances_have_it_all() -> None:

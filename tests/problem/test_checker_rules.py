@@ -11,7 +11,7 @@ import pytest
 
 from decost import Instance, Route, Solution, Visit, check, profit_of
 from decost.problem.checker import Rule, choose_alternatives
-from decost.problem.plan import make_solution, timed_route
+from decost.problem.plan import alternative_numbers, make_solution, timed_route
 from decost.problem.records import Alternative, Place, Stop, Vehicle
 from oracle import as_solution, best_plan, shifts, tiny_instance
 
@@ -86,6 +86,11 @@ def test_plan_by_hand() -> None:
     assert check(TOWN, plan()) == []
     assert profit_of(TOWN, plan()) == plan().profit == 15 + 6 + 8
     assert make_solution(TOWN, [[1, 5], [3]], [[9, 1], [3]]) == plan()
+    assert [alternative_numbers(TOWN, route) for route in plan().routes] == [[1, 5], [3], []]
+    assert alternative_numbers(TOWN, Route((EVENING, LUNCH._replace(alternative=None)), 0)) == [
+        2,
+        3,
+    ]
 
 
 def test_departure_is_late() -> None:
@@ -421,7 +426,7 @@ def breaches(
 
 
 def test_random_breaches_are_reported() -> None:
-    """The rule that was broken is among those reported, on the route where it was."""
+    """The rule that was broken is among those reported."""
     random = np.random.default_rng(2)
     counts: dict[str, int] = {}
     for _ in range(300):

@@ -62,17 +62,17 @@ class Branch:
     def divide(
         self, team: Team, trips: Sequence[Trip], share: FloatArray
     ) -> tuple[Branch, Branch] | None:
-        """Divide by something that a mix of routes does in part.
+        """Divide by something that shares of routes do in part.
 
         That is the visit of a stop, at all, by a type of vehicles, or by one of its alternatives;
-        or else an arc. None if the mix is a plan: only rounding is between the bound and it.
+        or else an arc. None if the shares make a plan: only rounding is between the bound and it.
         """
-        mix = [np.zeros(arcs.shape) for arcs in self.arcs]
+        flows = [np.zeros(arcs.shape) for arcs in self.arcs]
         for (kind, route), part in zip(trips, share, strict=False):
             if part > 0:
-                mix[kind][np.append(team.kinds[kind].network.start, route[:-1]), route] += part
-        nodes = [flow.sum(axis=0) for flow in mix]
-        visits = np.zeros((len(mix), len(self.forced) + 1))  # what is no stop has row -1
+                flows[kind][np.append(team.kinds[kind].network.start, route[:-1]), route] += part
+        nodes = [flow.sum(axis=0) for flow in flows]
+        visits = np.zeros((len(flows), len(self.forced) + 1))  # what is no stop has row -1
         for kind, (one, part) in enumerate(zip(team.kinds, nodes, strict=True)):
             np.add.at(visits[kind], one.row, part)
         visits = visits[:, :-1]
@@ -85,7 +85,7 @@ class Branch:
         place = _undecided(nodes)
         if place is not None:
             return self._by_node(team, *place)
-        arc = _undecided(mix)
+        arc = _undecided(flows)
         return None if arc is None else self._by_arc(team, *arc)
 
     def _by_visit(self, team: Team, row: int, kind: int | None = None) -> tuple[Branch, Branch]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from decost.problem.instance import TOLERANCE, Instance
 from decost.problem.plan import Route, Solution, Visit
@@ -97,11 +97,11 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     visited: set[int] = set()
     for number, route in enumerate(choose_alternatives(instance, solution).routes):
         violations.extend(_check_route(instance, number, route, visited))
-    for stop in range(1, instance.nodes):
-        if instance.required[stop] and stop not in visited:
-            violations.append(
-                Violation("required", float("nan"), stop=stop, label=instance.label(stop))
-            )
+    violations.extend(
+        Violation("required", float("nan"), stop=stop, label=instance.label(stop))
+        for stop in instance.required.nonzero()[0].tolist()
+        if stop not in visited
+    )
     return violations
 
 
@@ -140,7 +140,7 @@ class _Choice(NamedTuple):
 def _with_alternatives(instance: Instance, number: int, route: Route) -> Route:
     # Starts and stays are given, so that two visits meet in the travel time between them only.
     vehicle = min(number, instance.vehicles - 1)
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     choices = [_Choice(0, 0.0, (), mine.start)]
     clock = route.depart
     for visit in route.visits:
@@ -195,7 +195,7 @@ def _check_route(
 ) -> list[Violation]:
     found: list[Violation] = []
     vehicle = min(number, instance.vehicles - 1)  # a route too many is judged as the last one
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     name = mine.id if number == vehicle and mine.id != str(number + 1) else None
     slack = instance.tolerance
     travel = instance.travel_of(vehicle)
@@ -248,21 +248,21 @@ def _broken_by_visit(
     """Rules that a visit breaks whatever comes before and after it, with the amounts."""
     start, stay = float(visit.start), float(visit.stay)
     slack = instance.tolerance
-    earned = _earned(instance, alternative, stay)
-    most = _earned(instance, alternative, instance.horizon)
     admitted = instance.alternative_vehicles
     broken: list[tuple[Rule, float]] = []
     if admitted is not None and not admitted[alternative, vehicle]:
         broken.append(("vehicle", float("nan")))
-    limits: list[tuple[Rule, float, float]] = [
-        ("open", float(instance.alternative_open[alternative]) - start, slack),
-        ("close", start - float(instance.alternative_close[alternative]), slack),
-        ("min_stay", float(instance.alternative_min_stay[alternative]) - stay, slack),
-        ("max_stay", stay - _longest(instance, alternative), slack),
-        ("leave_by", start + stay - float(instance.alternative_leave_by[alternative]), slack),
-        ("profit", abs(float(visit.profit) - earned), TOLERANCE * most),
+    excesses: list[tuple[Rule, float]] = [
+        ("open", float(instance.alternative_open[alternative]) - start),
+        ("close", start - float(instance.alternative_close[alternative])),
+        ("min_stay", float(instance.alternative_min_stay[alternative]) - stay),
+        ("max_stay", stay - _longest(instance, alternative)),
+        ("leave_by", start + stay - float(instance.alternative_leave_by[alternative])),
     ]
-    broken.extend((rule, excess) for rule, excess, allowed in limits if not excess <= allowed)
+    broken.extend((rule, excess) for rule, excess in excesses if not excess <= slack)
+    off = abs(float(visit.profit) - _earned(instance, alternative, stay))
+    if off != 0 and not off <= TOLERANCE * _earned(instance, alternative, instance.horizon):
+        broken.append(("profit", off))
     return broken
 
 
@@ -280,8 +280,8 @@ def _alternative(instance: Instance, stop: int, which: int | None) -> int | None
 
 def _longest(instance: Instance, alternative: int) -> float:
     first, last = instance.piece_start[alternative], instance.piece_start[alternative + 1]
-    lengths = instance.piece_length[first:last]
-    return float(instance.alternative_min_stay[alternative] + lengths.sum())
+    lengths: list[float] = instance.piece_length[first:last].tolist()
+    return float(instance.alternative_min_stay[alternative]) + sum(lengths)
 
 
 def _earned(instance: Instance, alternative: int, stay: float) -> float:

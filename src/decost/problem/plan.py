@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def timed_route(
     # Plain numbers are taken out all at once: one by one they would cost more than the rest.
     used = list(alternatives)
     stops, which, places = _split(instance, used)
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     order = [mine.start, *places, mine.end]
     travel = instance.travel_of(vehicle)[order[:-1], order[1:]].tolist()
     opens = instance.alternative_open[used].tolist()
@@ -136,10 +136,12 @@ def timed_route(
     for position, (stop, stay) in enumerate(zip(stops, map(float, stays), strict=True)):
         arrive = time + travel[position]
         start = max(arrive, opens[position]) if starts is None else starts[position]
-        if position == 0 and start > arrive:
-            depart, arrive = max(depart, start - travel[0]), start
         time = start + stay
         visits.append(Visit(stop, arrive, start, stay, time, profits[position], which[position]))
+    first = visits[0]
+    if first.start > first.arrive:  # leaving later, it arrives when the service starts
+        depart = max(depart, first.start - travel[0])
+        visits[0] = first._replace(arrive=first.start)
     return Route(tuple(visits), time + travel[-1], depart)
 
 
@@ -154,7 +156,7 @@ def _split(instance: Instance, used: list[int]) -> tuple[list[int], list[int], l
 
 def idle_route(instance: Instance, vehicle: int = 0) -> Route:
     """Route without visits: the vehicle does not move, or goes home directly if it is underway."""
-    mine: Any = instance.fleet[vehicle]  # start to due are numbers there
+    mine = instance.fleet[vehicle]
     if not mine.underway:
         return Route((), mine.begin, mine.begin)
     finish = mine.begin + float(instance.travel_of(vehicle)[mine.start, mine.end])
