@@ -388,7 +388,7 @@ class Generation:
         for k, (kind, arcs) in enumerate(zip(self.team.kinds, branch.arcs, strict=True)):
             if branch.vehicles[k]:
                 problem = priced(kind.problem, price[kind.stops], arcs, kind.reach & ~arcs)
-                # Some route of the relaxation earns this much at these prices, unless none earns anything.
+                # Some route of the relaxation earns this much, unless none earns anything.
                 floor = max(0.0, earned[k] / branch.vehicles[k])
                 useful = np.append(problem.graph.worth > 0.0, False)[kind.network.stop]
                 made.append(Pricing(k, problem, arcs & useful, floor))

@@ -58,6 +58,10 @@ class Scale:
             return self.value_bound
         return self.bonus * result.required_bound + result.bound
 
+    def proven(self, result: Result) -> bool:
+        """Whether a result proves that no plan is better than its own."""
+        return result.bound is not None and self.value(result.solution) >= self.bound_of(result)
+
     def required_bound(self, bound: float) -> int:
         """Bound the required stops of any plan, by a bound on values."""
         if self.required == 0 or bound == inf:

@@ -54,13 +54,12 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     reporter = Reporter(options.progress, deadline, scale)
     options = options.model_copy(update={"progress": reporter.pass_on})
     known = first = _first_answer(instance, options, deadline)
-    bound = scale.bound_of(first)
     reporter.report(
         scale.value(first.solution),
-        None if first.bound is None else bound,
+        None if first.bound is None else scale.bound_of(first),
         lambda: first.solution,
     )
-    if scale.value(first.solution) >= bound or deadline.left <= 0:
+    if scale.proven(first) or deadline.left <= 0:
         return known
     name, prove = _prover(instance)
     searches = deadline.work(lambda: Searches(instance, first.solution, options.seed, 1))
@@ -79,9 +78,8 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
         proof = _run_nicely(
             lambda: prove(instance, options, deadline, searches.better_plan), deadline, nice
         )
-        # If it was too large to prove more, the search goes on.
-        bound = scale.bound_of(proof)
-        if scale.value(proof.solution) < bound:
+        if not scale.proven(proof):  # too large to prove more, but the search goes on
+            bound = scale.bound_of(proof)
             deadline.work(lambda: _wait(deadline, lambda: goes_on() and searches.value < bound))
     for part, result in (("search", searches.result()), (name, proof)):
         known = _joined(scale, known, replace(result, found_by=part))
