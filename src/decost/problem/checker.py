@@ -280,9 +280,8 @@ def _alternative(instance: Instance, stop: int, which: int | None) -> int | None
 
 def _longest(instance: Instance, alternative: int) -> float:
     first, last = instance.piece_start[alternative], instance.piece_start[alternative + 1]
-    return float(instance.alternative_min_stay[alternative]) + sum(
-        instance.piece_length[first:last].tolist()
-    )
+    lengths: list[float] = instance.piece_length[first:last].tolist()
+    return float(instance.alternative_min_stay[alternative]) + sum(lengths)
 
 
 def _earned(instance: Instance, alternative: int, stay: float) -> float:
