@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from decost.problem.generators import generate
     from decost.problem.instance import TOLERANCE, Instance, InstanceError
     from decost.problem.plan import Route, Solution, Visit, make_solution
+    from decost.problem.records import Alternative, Place, Stop, Vehicle
     from decost.show.plan import plot_plan
     from decost.timeline.routes import Stays, optimal_stays
 
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 # Imported when first used, so that `import decost` costs nothing and Ctrl-C finds it prepared.
 _LAZY = {
     "TOLERANCE": "problem.instance",
+    "Alternative": "problem.records",
     "Failure": "method.result",
     "FormatError": "files.limits",
     "ImprovingOptions": "method.options",
@@ -42,11 +44,14 @@ _LAZY = {
     "Method": "method.options",
     "MethodError": "method.options",
     "Options": "method.options",
+    "Place": "problem.records",
     "Progress": "method.options",
     "Result": "method.result",
     "Route": "problem.plan",
     "Solution": "problem.plan",
     "Stays": "timeline.routes",
+    "Stop": "problem.records",
+    "Vehicle": "problem.records",
     "Violation": "problem.checker",
     "Visit": "problem.plan",
     "check": "problem.checker",
@@ -71,6 +76,7 @@ _LAZY = {
 
 __all__ = [
     "TOLERANCE",
+    "Alternative",
     "Failure",
     "FormatError",
     "ImprovingOptions",
@@ -80,11 +86,14 @@ __all__ = [
     "Method",
     "MethodError",
     "Options",
+    "Place",
     "Progress",
     "Result",
     "Route",
     "Solution",
     "Stays",
+    "Stop",
+    "Vehicle",
     "Violation",
     "Visit",
     "check",
