@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from decost.exact.exact import values_to_go
     from decost.files.door import read, read_set, read_solution, write
     from decost.files.limits import FormatError
-    from decost.method.options import ImprovingOptions, Method, MethodError, Options, Progress
+    from decost.method.options import ImprovingOptions, Method, MethodError, Options
+    from decost.method.progress import Progress
     from decost.method.result import Failure, Result
     from decost.planner.door import (
         Interrupted,
@@ -45,7 +46,7 @@ _LAZY = {
     "MethodError": "method.options",
     "Options": "method.options",
     "Place": "problem.records",
-    "Progress": "method.options",
+    "Progress": "method.progress",
     "Result": "method.result",
     "Route": "problem.plan",
     "Solution": "problem.plan",

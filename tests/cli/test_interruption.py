@@ -100,14 +100,14 @@ def test_interrupted_search(name: str, tmp_path: Path) -> None:
 
 SAY_READY = """
 import threading
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 
-begin = Clock.run
-def run(self, kernel, profit):
+begin = Deadline.run
+def run(self, *given):
     if self.left > 100:
         threading.Timer(0.3, lambda: print("ready", flush=True)).start()
-    return begin(self, kernel, profit)
-Clock.run = run
+    return begin(self, *given)
+Deadline.run = run
 """
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ import decost
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
 from decost.exact import master
+from decost.exact.exact import ExactOptions
 from decost.exact.tree import Branch, Incumbent
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 from odd_instances import all_routes, brute_force_team, odd_instance
 from strategies import instances
 
@@ -26,7 +29,7 @@ from strategies import instances
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force all ways to a proof: small instances need neither bounds nor branches."""
     if request.param != "labels alone":
-        monkeypatch.setattr(module, "_solve", functools.partial(module._solve, small=False))
+        monkeypatch.setattr(module, "Generation", functools.partial(module.Generation, small=False))
     if request.param == "by branching":
         monkeypatch.setattr(module, "DETOURS", -1)
         monkeypatch.setattr(module, "_combine", lambda *given: None)
@@ -261,6 +264,32 @@ def test_a_thousand_stops() -> None:
     assert result.bound >= result.profit > 0
 
 
+def test_interrupted_in_a_long_pricing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C reaches labels and bounds in the middle of their work, which ends soon after."""
+    (one,) = generate("paper", nodes=101, window=100, seed=7, vehicles=2)
+    instance = one.replace(open=np.zeros(one.nodes), close=np.full(one.nodes, one.budget))
+    decost.prepare("columns")
+    for name in ("GUESS_SECONDS", "PROVE_SECONDS", "PATIENCE", "ASCENT_SECONDS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, 60.0)
+            if name != "GUESS_SECONDS":
+                patch.setattr(module, "TRIES", ())
+            if name in ("PATIENCE", "ASCENT_SECONDS"):
+                patch.setattr(module, "PROVE_SECONDS", 0.0)
+            deadline = Deadline(120.0)
+            timer = threading.Timer(1.0, deadline.interrupt)
+            timer.start()
+            begin = time.perf_counter()
+            result = module.prove(instance, ExactOptions(), deadline)
+            seconds = time.perf_counter() - begin
+            timer.join()
+        assert deadline.interrupted, name
+        assert seconds < 6, name  # and not a minute
+        assert check(instance, result.solution) == []
+        assert result.bound is not None
+        assert result.bound >= result.profit > 0
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
     """No route with such a stop is left out for one without it, however much that earns."""
@@ -268,7 +297,7 @@ def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
     random = np.random.default_rng(seed)
     instance = odd_instance(random, int(random.integers(2, 5)))
     incumbent = Incumbent([], 0.0, np.inf)
-    generation = module.Generation(instance, incumbent, Clock(60.0), 2.0**30)
+    generation = module.Generation(instance, incumbent, Deadline(60.0), 2.0**30)
     number = generation.network.number
     if len(number) == 0:
         return

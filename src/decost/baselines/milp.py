@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from decost.method.clock import Clock
-from decost.method.interruptible import run_interruptibly
+from decost.method.deadline import Deadline
 from decost.method.options import ImprovingOptions, Method
+from decost.method.progress import Reporter
 from decost.method.result import Result
 from decost.problem.checker import check
 from decost.problem.instance import TOLERANCE, FloatArray, Instance, IntArray
@@ -59,7 +59,7 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
         The problem.
     options
         Without a time limit it runs until the plan is optimal, which may be never. Solvers look
-        at the clock between their steps, so that a large program may overrun its limit by
+        at the time between their steps, so that a large program may overrun its limit by
         seconds. Ctrl-C ends it with the best plan so far.
 
     Raises
@@ -67,10 +67,11 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     MethodError
         If the program is too large, or Gurobi is asked for and cannot be used.
     """
-    clock = Clock(options.time_limit, options.progress)
+    deadline = Deadline(options.time_limit)
     solver = partial(_gurobi, _import_gurobi()) if options.solver == "gurobi" else _highs
     plan = first_plan(instance, options.start)
-    clock.report(plan.profit)
+    reporter = Reporter(options.progress, deadline)
+    reporter.report(plan.profit)
     network = _reduce(instance)
     ceiling = float(instance.reward[network.stops].sum() + network.piece_profit.sum())
     if ceiling == 0:
@@ -78,17 +79,16 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     if len(network.tail) > MAX_ARCS:
         raise _error(f"arcs = {len(network.tail)}: method 'milp' takes at most {MAX_ARCS}")
     answer = _Answer(None, math.inf, False)
-    if clock.left > 0:
+    if deadline.left > 0:
         program = _write(instance, network, ceiling)
         hint = _hint(network, plan)
 
-        def report(profit: float, bound: float) -> bool:
+        def report(profit: float, bound: float) -> None:
             unit = ceiling / PROFIT_UNITS
             if math.isfinite(bound):
-                clock.report(max(plan.profit, profit * unit), min(ceiling, bound * unit))
-            return not clock.stopped
+                reporter.report(max(plan.profit, profit * unit), min(ceiling, bound * unit))
 
-        answer = solver(program, hint, max(0.0, clock.left), options, report)
+        answer = solver(program, hint, deadline, options, report)
     if answer.values is not None:
         found = _read(instance, network, answer.values)
         if found.profit > plan.profit and not check(instance, found):
@@ -435,9 +435,9 @@ def _shorten(instance: Instance, stops: list[int], stays: list[float]) -> list[f
 def _highs(
     program: _Program,
     hint: FloatArray | None,
-    limit: float,
+    deadline: Deadline,
     options: MilpOptions,
-    report: Callable[[float, float], bool],
+    report: Callable[[float, float], None],
 ) -> _Answer:
     highs = highspy.Highs()  # type: ignore[no-untyped-call]
     settings = {
@@ -449,7 +449,7 @@ def _highs(
         "dual_feasibility_tolerance": ACCURACY,
         "random_seed": options.seed % 2**31,
         "threads": options.solver_threads,
-        "time_limit": limit,
+        "time_limit": max(0.0, deadline.left),
     }
     for name, value in settings.items():
         highs.setOptionValue(name, value)
@@ -473,12 +473,11 @@ def _highs(
     highs.HandleUserInterrupt = True
 
     def watch(event: Any) -> None:
-        if not report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound):
-            highs.cancelSolve()  # type: ignore[no-untyped-call]
+        report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
 
     if options.progress is not None:
         highs.cbMipInterrupt.subscribe(watch)  # logging is off
-    run_interruptibly(highs.run, highs.cancelSolve)
+    deadline.run(highs.run, highs.cancelSolve)
     info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
     sound = status in (statuses.kOptimal, statuses.kTimeLimit, statuses.kInterrupt)
     found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
@@ -500,9 +499,9 @@ def _gurobi(
     gurobi: Any,
     program: _Program,
     hint: FloatArray | None,
-    limit: float,
+    deadline: Deadline,
     options: MilpOptions,
-    report: Callable[[float, float], bool],
+    report: Callable[[float, float], None],
 ) -> _Answer:
     settings = {
         "OutputFlag": 0,
@@ -513,7 +512,7 @@ def _gurobi(
         "OptimalityTol": ACCURACY,
         "Seed": options.seed % 2_000_000_000,
         "Threads": options.solver_threads,
-        "TimeLimit": limit,
+        "TimeLimit": max(0.0, deadline.left),
     }
     names = gurobi.GRB
     size = len(program.profit)
@@ -538,11 +537,11 @@ def _gurobi(
 
             def watch(model: Any, where: int) -> None:
                 if where == names.Callback.MIP:
-                    get = model.cbGet
-                    if not report(get(names.Callback.MIP_OBJBST), get(names.Callback.MIP_OBJBND)):
-                        model.terminate()
+                    report(
+                        *map(model.cbGet, (names.Callback.MIP_OBJBST, names.Callback.MIP_OBJBND))
+                    )
 
-            run_interruptibly(partial(model.optimize, watch), model.terminate)
+            deadline.run(partial(model.optimize, watch), model.terminate)
             return _Answer(
                 values=np.array(model.getAttr("X", columns)) if model.SolCount else None,
                 bound=model.ObjBound,

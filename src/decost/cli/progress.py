@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from decost.method.options import Progress
+    from decost.method.progress import Progress
     from decost.problem.instance import Instance
 
 

@@ -22,8 +22,9 @@ from decost.exact.labels import EVERY, GUESS, LABELS, PROVE, route_of
 from decost.exact.master import Master, Relaxation, combine
 from decost.exact.pricing import choose_routes, priced, promising_arcs, team_problem, with_arcs
 from decost.exact.tree import SHARE, Branch, Incumbent, Tree
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 from decost.method.options import Method
+from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.search.construct import first_plan
@@ -110,19 +111,33 @@ def columns(instance: Instance, options: ExactOptions) -> Result:
     better than the best so far, if they are not too many, and an integer program combines them;
     else plans are divided into those that visit a stop, or use an arc, and those that do not.
     """
-    return prove(instance, options, Clock(options.time_limit, options.progress))
+    return prove(instance, options, Deadline(options.time_limit))
 
 
-def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
-    """Do what `columns` does until a clock says that time is over."""
+def prove(
+    instance: Instance,
+    options: ExactOptions,
+    deadline: Deadline,
+    better_plan: BetterPlan | None = None,
+) -> Result:
+    """Do what `columns` does until a deadline; `better_plan` asks who looks for plans meanwhile."""
     start = first_plan(instance, options.start)
     incumbent = Incumbent(
         [list(route.stops) for route in start.routes],
         start.profit,
         float(instance.full_profit.sum()),
     )
-    clock.report(incumbent.profit)
-    clock.work(lambda: _solve(instance, incumbent, clock, options.memory_limit * 2**30))
+    reporter = Reporter(
+        options.progress, deadline, lambda: best_solution(instance, incumbent.routes)
+    )
+    reporter.report(incumbent.profit)
+
+    def search() -> None:
+        memory = options.memory_limit * 2**30
+        _search(Generation(instance, incumbent, deadline, memory, reporter, better_plan))
+        reporter.report(incumbent.profit, incumbent.profit if incumbent.proven else incumbent.bound)
+
+    deadline.work(search)
     solution = best_solution(instance, incumbent.routes)
     details = {"labels": incumbent.labels, "branches": incumbent.branches}
     if incumbent.proven:
@@ -131,30 +146,21 @@ def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
     return Result(instance, solution, "feasible", bound, details=details)
 
 
-def _solve(
-    instance: Instance,
-    incumbent: Incumbent,
-    clock: Clock,
-    memory: float,
-    *,
-    small: bool = True,
-) -> None:
+def _search(generation: Generation) -> None:
     """Work on the branch with the largest bound until none can hold a better plan."""
-    generation = Generation(instance, incumbent, clock, memory, small=small)
-    tree = generation.tree
+    tree, incumbent = generation.tree, generation.tree.incumbent
     incumbent.bound = min(incumbent.bound, tree.unit)
     if tree.hopeful(incumbent.bound):
         generation.add_plan()
         free = np.zeros(len(generation.network.number), dtype=np.bool_)
-        tree.push(Branch(incumbent.bound, free, generation.reach, instance.vehicles))
-    while clock.left > 0 and (branch := tree.first()) is not None:
+        tree.push(Branch(incumbent.bound, free, generation.reach, generation.instance.vehicles))
+    while generation.deadline.left > 0 and (branch := tree.first()) is not None:
         children = _divide(generation, branch)
         tree.pop()
         for child in children:
             tree.push(child)
         tree.note()
     incumbent.proven = not tree.hopeful(tree.bound)
-    clock.report(incumbent.profit, incumbent.profit if incumbent.proven else incumbent.bound)
 
 
 def _divide(generation: Generation, branch: Branch) -> list[Branch]:
@@ -164,7 +170,7 @@ def _divide(generation: Generation, branch: Branch) -> list[Branch]:
     if not tree.hopeful(branch.bound):
         return []
     if relaxation is None or proof is None:
-        if tree.clock.left <= 0:
+        if generation.deadline.left <= 0:
             return [branch]
         tree.give_up(branch)  # memory is full
         return []
@@ -186,20 +192,23 @@ class Generation:
         self,
         instance: Instance,
         incumbent: Incumbent,
-        clock: Clock,
+        deadline: Deadline,
         memory: float,
+        reporter: Reporter | None = None,
+        better_plan: BetterPlan | None = None,
         *,
         small: bool = True,
     ) -> None:
         self.instance = instance
-        self.clock = clock
+        self.deadline = deadline
         self.memory = memory
         self.problem, self.reach = team_problem(instance)
         self.network = self.problem.network
         unit = self.problem.full_profit
-        self.tree = Tree(incumbent, clock, self.problem.grain, unit)
+        self.tree = Tree(incumbent, self.problem.grain, unit, reporter)
         self.master = Master(self.network, instance.vehicles, unit)
         self.penalty = np.zeros(len(self.network.number))
+        self._better_plan = better_plan
         self._small = small
 
     def add_plan(self) -> None:
@@ -210,10 +219,12 @@ class Generation:
         routes = [np.array([place[s] for s in stops if s in place]) for stops in plan]
         self.add([route for route in routes if len(route)])
 
-    def hear(self) -> bool:
-        """Take a better plan over that was found elsewhere; say if there was one."""
-        if self.tree.hear() is None:
+    def take_over_better_plan(self) -> bool:
+        """Take over a better plan that somebody else has found; say if there is one."""
+        plan = self._better_plan(self.tree.incumbent.profit) if self._better_plan else None
+        if plan is None:
             return False
+        self.tree.offer([list(route.stops) for route in plan.routes], plan.profit)
         self.add_plan()
         return True
 
@@ -256,29 +267,25 @@ class Generation:
         """Add routes until no other can improve the relaxation, lowering the branch's bound.
 
         Returns the relaxation and the best proof; no relaxation if there was no time or memory for
-        the end. New prices are taken between the best ones so far and those of the relaxation.
+        the end. New prices are taken between those of the best proof and of the relaxation.
         """
-        tree = self.tree
         self.master.enter(branch)
         proof: Proof | None = None
         inertia = INERTIA
         listed = math.inf
         patience = 4 * FIRST_PATIENCE
-        waiting = Clock(patience)
-        while self.clock.left > 0:
-            if self.hear():
+        waiting = self.deadline.child(patience)
+        while self.deadline.left > 0:
+            if self.take_over_better_plan():
                 self.master.enter(branch)
-            relaxation = self.master.solve(self.clock.left)
+            relaxation = self.master.solve(self.deadline)
             if relaxation is None:
                 break
             self.round(relaxation, branch.vehicles, [])
             if proof is None and waiting.left < 0:
-                # It takes long: better a plan and a bound now than only at the end.
-                self.ascend(branch, relaxation.price, patience / 4)
-                dive(self, branch, [], 0.0, 0, Clock(min(patience / 2, self.clock.left)))
-                self.master.enter(branch)
+                self._find_early(branch, relaxation, patience)
                 patience *= 2
-                waiting = Clock(patience)
+                waiting = self.deadline.child(patience)
             price = relaxation.price
             if proof is not None:
                 price = inertia * proof.price + (1 - inertia) * price
@@ -286,25 +293,20 @@ class Generation:
             if self.guess(pricing, relaxation, TRIES):
                 inertia = INERTIA
                 continue
-            if self._small:
-                improving = self._prove_small(pricing, relaxation)
+            improving = self._small and self._prove_small(pricing, relaxation)
             if not self._small:
-                if proof is None:
-                    find_plans(self, branch)
-                    self.master.enter(branch)
-                    proof = self.ascend(branch, price, ASCENT_SECONDS)
-                    if proof is not None:
-                        continue
+                if proof is None and (proof := self._first_proof(branch, price)) is not None:
+                    continue
                 improving = self._prove(pricing, relaxation, branch)
-            bound = pricing.bound(branch.vehicles)
-            tree.lower(branch, bound)
             last = proof is None or inertia == 0
+            bound = pricing.bound(branch.vehicles)
+            self.tree.lower(branch, bound)
             if proof is None or bound < proof.bound:
                 proof = Proof(bound, price, pricing.value)
-                if tree.gap(bound) < listed / 2 and not self._small:
-                    listed = tree.gap(bound)
+                if self.tree.gap(bound) < listed / 2 and not self._small:
+                    listed = self.tree.gap(bound)
                     solve_by_lists(self, branch, proof, LIST_SECONDS / 5)
-                if not tree.hopeful(branch.bound):
+                if not self.tree.hopeful(branch.bound):
                     break
             if improving:
                 inertia = INERTIA
@@ -313,6 +315,18 @@ class Generation:
             else:
                 inertia = inertia / 2 if inertia > LEAST_INERTIA else 0.0
         return None, proof
+
+    def _find_early(self, branch: Branch, relaxation: Relaxation, patience: float) -> None:
+        """Find a plan and a bound now, since it would take long until there are any."""
+        self.ascend(branch, relaxation.price, patience / 4)
+        dive(self, branch, [], 0.0, 0, self.deadline.child(patience / 2))
+        self.master.enter(branch)
+
+    def _first_proof(self, branch: Branch, price: FloatArray) -> Proof | None:
+        """Find plans, and prices to begin with where labels need bounds."""
+        find_plans(self, branch)
+        self.master.enter(branch)
+        return self.ascend(branch, price, ASCENT_SECONDS)
 
     def pricing(self, branch: Branch, price: FloatArray, relaxation: Relaxation) -> Pricing:
         """Charge the prices of a branch's stops."""
@@ -330,12 +344,12 @@ class Generation:
             arcs = promising_arcs(pricing.problem, pricing.arcs, most)
             known = Known([], pricing.floor, math.inf)
             labels = Labels(with_arcs(pricing.problem, arcs), known, self.memory)
-            labels.extend(no_bounds(), Clock(self.clock.left), GUESS_SECONDS, rule)
+            labels.extend(no_bounds(), self.deadline, GUESS_SECONDS, rule)
             self.tree.incumbent.labels += known.labels
             pricing.most = max(pricing.most, known.profit)
             if self.add(choose_routes(self.network, labels.store, pricing.floor), relaxation):
                 return True
-            if most >= self.network.alternatives or self.clock.left <= 0:
+            if most >= self.network.alternatives or self.deadline.left <= 0:
                 break
         return False
 
@@ -346,7 +360,7 @@ class Generation:
         """
         known = Known([], pricing.most, math.inf)
         labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
-        labels.extend(no_bounds(), Clock(self.clock.left), PROVE_SECONDS, PROVE)
+        labels.extend(no_bounds(), self.deadline, PROVE_SECONDS, PROVE)
         self.tree.incumbent.labels += known.labels
         self._small = pricing.proven = known.proven
         if known.proven:
@@ -358,7 +372,7 @@ class Generation:
         known = Known([], pricing.most, math.inf)
         labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
         improving = False
-        for _ in labels.prove(Clock(self.clock.left), self.penalty, PROVE, PATIENCE):
+        for _ in labels.prove(self.deadline, self.penalty, PROVE, PATIENCE):
             pricing.value = known.profit if known.proven else known.bound
             self.tree.lower(branch, pricing.bound(branch.vehicles))
             routes = choose_routes(self.network, labels.store, pricing.floor)
@@ -373,14 +387,14 @@ class Generation:
         """Improve prices as if routes could come back to a stop, which gives a bound quickly."""
         problem = with_arcs(self.problem, branch.arcs)
         steps = min(problem.grid_steps(), ASCENT_STEPS)
-        if problem.bounds_seconds(steps) > self.clock.left:
+        if problem.bounds_seconds(steps) > self.deadline.left:
             return None
-        clock = Clock(min(self.clock.left / 8, seconds))
+        part = self.deadline.child(min(self.deadline.left / 8, seconds))
         grid = make_grid(*problem, steps)
         price, state = price.copy(), np.array([1.0, np.inf, 0.0])
         target = self.tree.incumbent.profit
         proof: Proof | None = None
-        while proof is None or (clock.left > 0 and state[0] > LAST_STEP):
+        while proof is None or (part.left > 0 and state[0] > LAST_STEP):
             bounds = improve_penalties(*problem, grid, price, state, target, branch.vehicles)
             paid = float(bounds.penalty.sum())
             value = float(bounds.root[0]) - paid
@@ -394,10 +408,10 @@ class Generation:
 def find_plans(generation: Generation, branch: Branch) -> None:
     """Combine the routes found so far; then dive, more and more off the largest shares."""
     _combine_found(generation)
-    clock = Clock(min(generation.clock.left / 4, DIVE_SECONDS))
+    part = generation.deadline.child(min(generation.deadline.left / 4, DIVE_SECONDS))
     for detours in range(DETOURS + 1):
-        if generation.tree.hopeful(branch.bound) and clock.left > 0:
-            dive(generation, branch, [], 0.0, detours, clock)
+        if generation.tree.hopeful(branch.bound) and part.left > 0:
+            dive(generation, branch, [], 0.0, detours, part)
 
 
 def dive(
@@ -406,10 +420,10 @@ def dive(
     fixed: list[IntArray],
     profit: float,
     detours: int,
-    clock: Clock,
+    deadline: Deadline,
 ) -> None:
     """Fix the route with the largest share, or another, and mix the others anew."""
-    relaxation = _relax_quickly(generation, branch, fixed, clock)
+    relaxation = _relax_quickly(generation, branch, fixed, deadline)
     hopeful, master = generation.tree.hopeful, generation.master
     if relaxation is None or not hopeful(profit + relaxation.profit):
         return
@@ -419,40 +433,40 @@ def dive(
         earned = profit + master.profit[column]
         if branch.vehicles == 1:
             generation.offer([*fixed, route])
-        elif hopeful(profit + relaxation.profit) and clock.left > 0:
+        elif hopeful(profit + relaxation.profit) and deadline.left > 0:
             rest = branch.without(generation.network, route)
-            dive(generation, rest, [*fixed, route], earned, detours - k, clock)
+            dive(generation, rest, [*fixed, route], earned, detours - k, deadline)
 
 
 def _relax_quickly(
-    generation: Generation, branch: Branch, fixed: list[IntArray], clock: Clock
+    generation: Generation, branch: Branch, fixed: list[IntArray], deadline: Deadline
 ) -> Relaxation | None:
     """Add routes as long as some are found without a proof."""
     generation.master.enter(branch)
-    relaxation = generation.master.solve(clock.left)
+    relaxation = generation.master.solve(deadline)
     for _ in range(DIVE_ROUNDS):
-        if relaxation is None or clock.left <= 0:
+        if relaxation is None or deadline.left <= 0:
             return None
         generation.round(relaxation, branch.vehicles, fixed)
         pricing = generation.pricing(branch, relaxation.price, relaxation)
         if not generation.guess(pricing, relaxation, TRIES[:2]):
             break
-        relaxation = generation.master.solve(clock.left)
+        relaxation = generation.master.solve(deadline)
     return relaxation
 
 
 def _combine_found(generation: Generation) -> None:
     """Combine the routes found so far, those that are best at the prices of their mix."""
-    master, clock = generation.master, generation.clock
-    relaxation = master.solve(clock.left)
+    master, deadline = generation.master, generation.deadline
+    relaxation = master.solve(deadline)
     if relaxation is None or not master.routes:
         return
     profit = np.array(master.profit)
     paid = master.paid(relaxation.price, master.routes)
     best = np.argsort(paid - profit, kind="stable")[:COMBINED]
     free = np.zeros(len(generation.network.number), dtype=np.bool_)
-    seconds = min(COMBINE_SECONDS, clock.left / 4)
-    _combine(generation, [master.routes[k] for k in best], profit[best], free, seconds)
+    part = deadline.child(min(COMBINE_SECONDS, deadline.left / 4))
+    _combine(generation, [master.routes[k] for k in best], profit[best], free, part)
 
 
 def solve_by_lists(generation: Generation, branch: Branch, proof: Proof, seconds: float) -> bool:
@@ -462,10 +476,10 @@ def solve_by_lists(generation: Generation, branch: Branch, proof: Proof, seconds
     the prices of the proof: the others earn no more, and the stops pay no more than their
     prices. The answer is whether the branch holds no better plan than the best so far.
     """
-    tree, clock = generation.tree, generation.clock
+    tree, deadline = generation.tree, generation.deadline
     near = tree.gap(proof.bound) / FIRST_LIST
-    while clock.left > 0:
-        generation.hear()
+    while deadline.left > 0:
+        generation.take_over_better_plan()
         whole = tree.gap(proof.bound)
         near = min(near, whole)
         routes = list_routes(generation, branch, proof, near, seconds)
@@ -473,8 +487,7 @@ def solve_by_lists(generation: Generation, branch: Branch, proof: Proof, seconds
             break
         generation.add(routes[:COMBINED])
         profits = generation.profits(routes)
-        limit = min(clock.left, seconds)
-        best = _combine(generation, routes, profits, branch.forced, limit)
+        best = _combine(generation, routes, profits, branch.forced, deadline.child(seconds))
         if best is None:
             break
         tree.lower(branch, max(tree.incumbent.profit, best, proof.bound - near))
@@ -491,7 +504,7 @@ def list_routes(
 
     Of routes with the same stops only the best is listed.
     """
-    clock, network = generation.clock, generation.network
+    deadline, network = generation.deadline, generation.network
     problem = priced(generation.problem, proof.price, branch.arcs, generation.reach & ~branch.arcs)
     # A route without a stop that must be visited cannot take the place of one with it.
     price = np.where(branch.forced, np.inf, np.maximum(0.0, proof.price))
@@ -499,8 +512,8 @@ def list_routes(
     least = proof.value - near
     known = Known([], least, math.inf)
     labels = Labels(problem, known, min(generation.memory, LIST_MEMORY))
-    limit = Clock(min(clock.left / 2, seconds))
-    for _ in labels.prove(limit, generation.penalty.copy(), EVERY, PATIENCE):
+    part = deadline.child(min(deadline.left / 2, seconds))
+    for _ in labels.prove(part, generation.penalty.copy(), EVERY, PATIENCE):
         pass
     generation.tree.incumbent.labels += known.labels
     if not known.proven:
@@ -510,7 +523,7 @@ def list_routes(
     useful = np.flatnonzero((label["dead"] == 0) & (label["whole"] >= least))
     useful = useful[np.argsort(-label["whole"][useful], kind="stable")]
     _, first = np.unique(store.visited[useful], axis=0, return_index=True)
-    if len(first) > LIST_ROUTES or len(first) * COMBINE_TIME > clock.left:
+    if len(first) > LIST_ROUTES or len(first) * COMBINE_TIME > deadline.left:
         return None
     return [route_of(network, store, int(one)) for one in useful[np.sort(first)]]
 
@@ -520,7 +533,7 @@ def _combine(
     routes: list[IntArray],
     profit: FloatArray,
     forced: BoolArray,
-    seconds: float,
+    deadline: Deadline,
 ) -> float | None:
     """Find the best plan of some routes; return its profit, if it is proven to be the best."""
     if not routes:
@@ -531,12 +544,9 @@ def _combine(
         profit / generation.tree.unit,
         forced,
         generation.instance.vehicles,
-        seconds,
-        lambda: generation.clock.interrupted,
+        deadline,
     )
     best = generation.offer([routes[k] for k in found.chosen]) if len(found.chosen) else 0.0
-    if found.interrupted:
-        raise KeyboardInterrupt
     return best if found.proven else None
 
 
@@ -544,7 +554,8 @@ def warm_up() -> None:
     """Compile or load every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     for small in (True, False):
-        _solve(instance, Incumbent([], 0.0, np.inf), Clock(60.0), 2**30, small=small)
+        incumbent = Incumbent([], 0.0, np.inf)
+        _search(Generation(instance, incumbent, Deadline(60.0), 2**30, small=small))
 
 
 METHOD = Method(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -35,11 +34,11 @@ from decost.exact.labels import (
     sort_queue,
     values_after,
 )
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 from decost.method.options import ImprovingOptions, Method
+from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
-from decost.problem.plan import Solution
 from decost.search.construct import first_plan
 from decost.timeline.network import Network, useful_network
 from decost.timeline.routes import best_solution, flatten_routes
@@ -48,7 +47,7 @@ SMALL = 30_000
 """Extensions of labels that are tried without bounds first; most instances need fewer."""
 
 SMALL_NODES = 1_500
-"""Largest instance for which that is done in one go, without looking at the clock."""
+"""Largest instance for which that is done in one go, without looking at the time."""
 
 MANY_CLASSES = 64
 """Lists by time of the labels of a node, unless the problem is small."""
@@ -149,22 +148,39 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     to a stop for a penalty. The label that promises most is extended first, so that the promise
     of the next one is a bound on every plan at any time.
     """
-    return prove(instance, options, Clock(options.time_limit, options.progress))
+    return prove(instance, options, Deadline(options.time_limit))
 
 
-def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
-    """Do what `exact` does until a clock says that time is over."""
+def prove(
+    instance: Instance,
+    options: ExactOptions,
+    deadline: Deadline,
+    better_plan: BetterPlan | None = None,
+) -> Result:
+    """Do what `exact` does until a deadline; a first attempt is made in any case.
+
+    If somebody else looks for plans meanwhile, whom `better_plan` asks, it looks for a proof only.
+    """
     known = Known([], 0.0, float(instance.full_profit.sum()))
+    reporter = Reporter(options.progress, deadline, lambda: best_solution(instance, [known.route]))
     if instance.nodes <= SMALL_NODES:
-        clock.work(lambda: _try_small(instance, known))
-        if known.proven and clock.interrupted:  # nothing that Ctrl-C could have cut short
+        deadline.work(lambda: _try_small(instance, known))
+        if known.proven and deadline.interrupted:  # nothing that Ctrl-C could have cut short
             raise KeyboardInterrupt
     if not known.proven:
         start = first_plan(instance, options.start)
         if start.profit > known.profit:
             known.route, known.profit = list(start.routes[0].stops), start.profit
-        clock.report(known.profit)
-        clock.work(lambda: _begin(instance, known, clock, options.memory_limit * 2**30))
+        reporter.report(known.profit)
+
+        def search() -> None:
+            problem = Problem.of(instance)
+            known.bound = min(known.bound, problem.full_profit)
+            memory = options.memory_limit * 2**30
+            for _ in _search(problem, known, memory, deadline, better_plan):
+                reporter.report(known.profit, known.profit if known.proven else known.bound)
+
+        deadline.work(search)
     solution = best_solution(instance, [known.route])
     details = {"labels": known.labels}
     if known.proven:
@@ -233,7 +249,8 @@ def warm_up() -> None:
     """Compile or load every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     exact(instance, ExactOptions())
-    _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), Clock(60.0), 2**30)
+    for _ in _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), 2**30, Deadline(60.0)):
+        pass
 
 
 def _try_small(instance: Instance, known: Known) -> None:
@@ -245,41 +262,55 @@ def _try_small(instance: Instance, known: Known) -> None:
     known.proven = answer == DONE
 
 
-def _begin(instance: Instance, known: Known, clock: Clock, memory: float) -> None:
-    problem = Problem.of(instance)
-    known.bound = min(known.bound, problem.full_profit)
-    _search(problem, known, clock, memory)
+def _search(
+    problem: Problem,
+    known: Known,
+    memory: float,
+    deadline: Deadline,
+    better_plan: BetterPlan | None = None,
+) -> Iterator[None]:
+    """Look for a good route, unless somebody else does; then improve bounds and extend labels.
 
+    It yields whenever more may be known.
+    """
 
-def _search(problem: Problem, known: Known, clock: Clock, memory: float) -> None:
-    """Look for a good route, unless somebody else does; then improve bounds and extend labels."""
-    seconds = min(FIRST_SEARCH, clock.left / 4)
-    if problem.bounds_seconds() > clock.left:
-        seconds = clock.left
+    def root() -> Labels:
+        return Labels(problem, known, memory, problem.grain, better_plan)
+
+    seconds = min(FIRST_SEARCH, deadline.left / 4)
+    if problem.bounds_seconds() > deadline.left:
+        seconds = deadline.left
     if known.labels == 0:  # too large to be tried in one go before
-        labels = Labels(problem, known, memory, problem.grain)
-        labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), PROVE)
+        root().extend(no_bounds(), deadline, min(FIRST_PATIENCE, seconds), PROVE)
+        yield
     if known.proven:
         return
-    if not clock.listens:
-        labels = Labels(problem, known, memory, problem.grain)
-        labels.extend(no_bounds(), clock, seconds, GUESS)
-    labels = Labels(problem, known, memory, problem.grain)
-    for _ in labels.prove(clock, np.zeros(len(problem.network.number)), PROVE):
-        pass
+    if better_plan is None:
+        root().extend(no_bounds(), deadline, seconds, GUESS)
+        yield
+    yield from root().prove(deadline, np.zeros(len(problem.network.number)), PROVE)
 
 
 class Labels:
     """Labels from the empty route on, extended a slice at a time; `known` learns from them.
 
-    All profits are multiples of `grain`, if it is not 0.
+    All profits are multiples of `grain`, if it is not 0. Plans that `better_plan` has heard of are
+    taken over.
     """
 
-    def __init__(self, problem: Problem, known: Known, memory: float, grain: float = 0.0) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        known: Known,
+        memory: float,
+        grain: float = 0.0,
+        better_plan: BetterPlan | None = None,
+    ) -> None:
         self._problem = problem
         self._known = known
         self._memory = memory
         self._grain = grain
+        self._better_plan = better_plan
         self.store = make_store(problem.network, CAPACITY, MANY_CLASSES)
         plant_root(problem.network, self.store, known.profit)
         self._bounds: Bounds | None = None
@@ -287,7 +318,7 @@ class Labels:
         self.done = False
 
     def prove(
-        self, clock: Clock, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
+        self, deadline: Deadline, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
     ) -> Iterator[None]:
         """Improve bounds and extend labels in turn until all is known; stop where you like.
 
@@ -295,24 +326,24 @@ class Labels:
         there is no time for bounds.
         """
         problem, known, grain = self._problem, self._known, self._grain
-        if problem.bounds_seconds() > clock.left:
+        if problem.bounds_seconds() > deadline.left:
             return
         grid = make_grid(*problem, problem.grid_steps())
         state = np.array([1.0, np.inf, 0.0])
         bounds = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
         known.bound = min(known.bound, rounded(bounds.root[0], grain))
-        while not self.done and not self.full and clock.left > 0:
-            end = time.perf_counter() + min(patience, clock.left)
-            while time.perf_counter() < end and state[0] > LAST_STEP and known.bound > known.profit:
+        while not self.done and not self.full and deadline.left > 0:
+            part = deadline.child(patience)
+            while part.left > 0 and state[0] > LAST_STEP and known.bound > known.profit:
                 better = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
                 if better.root[0] < bounds.root[0]:
                     bounds = better
                 known.bound = min(known.bound, rounded(bounds.root[0], grain))
-            self.extend(bounds, clock, 2 * patience, rule)
+            self.extend(bounds, deadline, 2 * patience, rule)
             patience *= 1.5
             yield
 
-    def extend(self, bounds: Bounds, clock: Clock, seconds: float, rule: int) -> None:
+    def extend(self, bounds: Bounds, deadline: Deadline, seconds: float, rule: int) -> None:
         """Go on for so many seconds; by the rule `GUESS` it is quick but proves nothing.
 
         Without bounds, nothing is proven until the queue is empty.
@@ -322,17 +353,17 @@ class Labels:
         known, problem = self._known, self._problem
         known.labels -= int(self.store.counter[LABELS])
         queued = int(self.store.counter[QUEUED])
-        if bounded and bounds is not self._bounds and queued * SORT_TIME < clock.left:
+        if bounded and bounds is not self._bounds and queued * SORT_TIME < deadline.left:
             sort_queue(*problem, bounds, self.store)
             self._bounds = bounds
         try:
-            for work in clock.slices(seconds):
-                self._take_over(clock.better_plan(float(self.store.best[0])))
+            for work in deadline.slices(seconds):
+                self._take_over_better_plan()
                 answer = extend_labels(*problem, bounds, self.store, self._grain, rule, work)
                 if answer == FULL:
                     size = sum(array.nbytes for array in self.store)
                     self.full = 3 * size > self._memory
-                    if self.full or size * COPY_TIME > clock.left:
+                    if self.full or size * COPY_TIME > deadline.left:
                         break
                     self.store = grow(self.store)
                 elif answer == DONE:
@@ -349,10 +380,10 @@ class Labels:
                 known.bound = max(known.profit, min(known.bound, rounded(promised, self._grain)))
             self.done = answer == DONE
             known.proven = self.done and rule != GUESS
-            clock.report(known.profit, known.profit if known.proven else known.bound)
 
-    def _take_over(self, plan: Solution | None) -> None:
-        """Look only for routes that are better than a plan."""
+    def _take_over_better_plan(self) -> None:
+        """If somebody else has a better plan, look only for routes that are better than it."""
+        plan = self._better_plan(float(self.store.best[0])) if self._better_plan else None
         if plan is not None:
             self._known.route, self._known.profit = list(plan.routes[0].stops), plan.profit
             self.store.best[0], self.store.counter[BEST] = plan.profit, -1

@@ -6,14 +6,14 @@ program gives a plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import highspy
 import numpy as np
 
 from decost.exact.tree import ACCURACY, Branch
-from decost.method.interruptible import run_interruptibly
+from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network
 
@@ -79,10 +79,10 @@ class Master:
         rows = np.arange(len(most), dtype=np.int32)
         self._highs.changeRowsBounds(len(most), rows, least, most)  # type: ignore[attr-defined]
 
-    def solve(self, seconds: float) -> Relaxation | None:
+    def solve(self, deadline: Deadline) -> Relaxation | None:
         """Find the best mix; nothing if time is up."""
         highs = self._highs
-        highs.setOptionValue("time_limit", highs.getRunTime() + max(0.0, seconds))
+        highs.setOptionValue("time_limit", highs.getRunTime() + max(0.0, deadline.left))
         highs.run()
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
@@ -103,7 +103,6 @@ class Combination(NamedTuple):
 
     chosen: IntArray
     proven: bool
-    interrupted: bool
 
 
 def combine(
@@ -112,8 +111,7 @@ def combine(
     profit: FloatArray,
     forced: BoolArray,
     vehicles: int,
-    seconds: float,
-    stopped: Callable[[], bool],
+    deadline: Deadline,
 ) -> Combination:
     """Find the best plan of some routes, whose profits are shares of all there is to earn."""
     highs = _program(forced, vehicles)
@@ -121,17 +119,17 @@ def combine(
     size = len(routes)
     whole = np.full(size, highspy.HighsVarType.kInteger.value, dtype=np.uint8)
     highs.changeColsIntegrality(size, np.arange(size, dtype=np.int32), whole)
-    highs.setOptionValue("time_limit", max(0.0, seconds))
+    highs.setOptionValue("time_limit", max(0.0, deadline.left))
     highs.setOptionValue("mip_rel_gap", ACCURACY)
     highs.setOptionValue("mip_abs_gap", 0.0)
     highs.HandleUserInterrupt = True
-    interrupted = run_interruptibly(highs.run, highs.cancelSolve, stopped)
+    deadline.run(highs.run, highs.cancelSolve)
     info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
     chosen = np.empty(0, dtype=np.int64)
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         chosen = np.flatnonzero(np.array(highs.getSolution().col_value) > 0.5)
     proven = status in (statuses.kOptimal, statuses.kInfeasible)
-    return Combination(chosen, proven, interrupted)
+    return Combination(chosen, proven)
 
 
 def _rows(network: Network, routes: list[IntArray]) -> list[IntArray]:

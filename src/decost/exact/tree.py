@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from decost.exact.exact import rounded
-from decost.method.clock import Clock
+from decost.method.progress import Reporter
 from decost.problem.instance import BoolArray, FloatArray, IntArray
-from decost.problem.plan import Solution
 from decost.timeline.network import Network
 
 ACCURACY = 1e-9
@@ -96,9 +95,11 @@ class Tree:
     All profits are multiples of `grain`, if it is not 0; `unit` is what there is to earn in all.
     """
 
-    def __init__(self, incumbent: Incumbent, clock: Clock, grain: float, unit: float) -> None:
+    def __init__(
+        self, incumbent: Incumbent, grain: float, unit: float, reporter: Reporter | None = None
+    ) -> None:
         self.incumbent = incumbent
-        self.clock = clock
+        self._reporter = reporter
         self.grain = grain
         self.unit = unit
         self.given_up = 0.0
@@ -150,16 +151,10 @@ class Tree:
             self.incumbent.routes, self.incumbent.profit = routes, profit
             self.note()
 
-    def hear(self) -> Solution | None:
-        """Take a better plan over that was found elsewhere."""
-        better = self.clock.better_plan(self.incumbent.profit)
-        if better is not None:
-            self.offer([list(route.stops) for route in better.routes], better.profit)
-        return better
-
     def note(self) -> None:
         """Note what is proven of all branches together, and report it."""
         known = self.incumbent
         bound = rounded(self.bound, self.grain)
         known.bound = max(known.profit, min(known.bound, bound))
-        self.clock.report(known.profit, known.bound)
+        if self._reporter is not None:
+            self._reporter.report(known.profit, known.bound)

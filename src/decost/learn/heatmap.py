@@ -9,7 +9,6 @@ function, which only training needs.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from torch.nn.functional import batch_norm, logsigmoid, silu
 from decost.baselines.ants import Trails, find_successors
 from decost.learn.config import HeatmapConfig
 from decost.learn.rollout import FORBIDDEN, State
+from decost.method.deadline import Deadline
 from decost.problem.instance import Instance
 from decost.timeline.network import ALL_TYPES, Useful, useful_alternatives
 
@@ -79,12 +79,12 @@ class Graph:
     target: Tensor
 
 
-def find_region(instance: Instance, deadline: float = math.inf) -> Region:
+def find_region(instance: Instance, deadline: Deadline | None = None) -> Region:
     """Reduce an instance to its useful stops and the trails between them.
 
-    Raises a NoTimeError at the deadline, a moment of `time.perf_counter`.
+    Raises a NoTimeError at the deadline.
     """
-    hurry(deadline - USEFUL_TIME * instance.nodes**2)
+    hurry(deadline, USEFUL_TIME * instance.nodes**2)
     arrays = instance.arrays
     useful = useful_alternatives(arrays, ALL_TYPES)
     stop = np.concatenate((np.zeros(1, dtype=np.int64), useful.alternative))
@@ -108,9 +108,9 @@ def find_region(instance: Instance, deadline: float = math.inf) -> Region:
     return Region(trails, useful, float(useful.profit[useful.alternative].sum()))
 
 
-def hurry(deadline: float) -> None:
-    """Raise a NoTimeError if it is too late."""
-    if time.perf_counter() >= deadline:
+def hurry(deadline: Deadline | None, needed: float = 0.0) -> None:
+    """Raise a NoTimeError if there is no time left, or less than is needed."""
+    if deadline is not None and deadline.left <= needed:
         raise NoTimeError
 
 
@@ -228,12 +228,12 @@ class HeatmapNetwork(nn.Module):
         )
         self.partition = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 2))
 
-    def forward(self, graph: Graph, deadline: float = math.inf) -> tuple[Tensor, Tensor]:
+    def forward(self, graph: Graph, deadline: Deadline | None = None) -> tuple[Tensor, Tensor]:
         """Give the logarithms of the heat, (trail,), and of the partition function, (2,).
 
         There are two of the latter: of plans that ants draw by the heat alone, and of those that
         pheromone has guided. The graph has at least one stop. Raises a NoTimeError at the
-        deadline, a moment of `time.perf_counter`.
+        deadline.
         """
         share = 1.0 / graph.source.bincount()[:, None]  # (node, 1)
         nodes = silu(self.embed_nodes(graph.nodes))  # (node, width)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache, partial
@@ -25,6 +23,7 @@ from decost.learn.rollout import (
     split_vehicles,
 )
 from decost.learn.threads import one_thread
+from decost.method.deadline import Deadline
 from decost.method.options import Method, Options
 from decost.method.result import Result
 from decost.problem.instance import TOLERANCE, Instance
@@ -79,9 +78,8 @@ def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[R
 
     A time limit is the mean for an instance.
     """
-    deadline = time.perf_counter() + (
-        math.inf if options.time_limit is None else options.time_limit * len(instances)
-    )
+    limit = options.time_limit
+    deadline = Deadline(None if limit is None else limit * len(instances))
     require_device(options.device)
     network = _load(options.weights, options.device)
     if network.wants_prefix and not options.stay_optimisation:
@@ -97,7 +95,7 @@ def _plan(
     instances: Sequence[Instance],
     network: Network,
     options: PolicyOptions,
-    deadline: float,
+    deadline: Deadline,
 ) -> list[Result]:
     problems = load_problems(instances, options.device, least=network.least_nodes)
     turned = problems
@@ -118,13 +116,13 @@ def _plan(
 
 
 def _draw(
-    instance: Instance, network: Network, options: PolicyOptions, deadline: float
+    instance: Instance, network: Network, options: PolicyOptions, deadline: Deadline
 ) -> Iterator[_Plan]:
     """Draw routes at random, by a generator that knows nothing of other instances."""
     problems = load_problems([instance], options.device, least=network.least_nodes)
     choose = sampled_choice(torch.Generator(options.device).manual_seed(options.seed))
     for first in range(0, options.samples, SAMPLES):
-        if time.perf_counter() >= deadline:
+        if deadline.left <= 0:
             break
         number = min(SAMPLES, options.samples - first)
         rollout = roll_out(network, problems, number, choose, deadline=deadline)

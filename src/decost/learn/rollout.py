@@ -20,8 +20,6 @@ All is batched over instances and samples; there is no loop over either.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -32,6 +30,7 @@ from torch.nn.functional import pad
 
 from decost.learn.batched_stays import batched_stays
 from decost.learn.features import Problems
+from decost.method.deadline import Deadline
 
 FORBIDDEN = -torch.inf
 """Logit of a node that cannot be chosen."""
@@ -295,7 +294,7 @@ def roll_out(
     noise: Callable[[Tensor], Tensor] | None = None,
     keep_choices: bool = False,
     through_time: bool = False,
-    deadline: float = math.inf,
+    deadline: Deadline | None = None,
 ) -> Rollout:
     """Build routes until every vehicle is home.
 
@@ -315,7 +314,7 @@ def roll_out(
     through_time
         Whether gradients reach the stays through the time as well.
     deadline
-        Moment of `time.perf_counter` from which on all vehicles go home.
+        When all vehicles go home, by default never.
     """
     memory = policy.begin(problems)
     state = start_state(problems, samples, prefix=policy.wants_prefix)
@@ -328,7 +327,7 @@ def roll_out(
         logits = logits.masked_fill(~state.live, FORBIDDEN)
         log_probability = logits.log_softmax(2)  # (batch, samples, node)
         node = choose(logits.detach())  # (batch, samples)
-        if time.perf_counter() >= deadline:
+        if deadline is not None and deadline.left <= 0:
             node = torch.zeros_like(node)
         total = total + log_probability.gather(2, node[..., None])[..., 0]
         choice = -(log_probability.exp() * log_probability.clamp(min=-1e4)).sum(2)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf
 
+from decost.method.progress import Progress
 from decost.method.result import Result
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
@@ -21,14 +22,6 @@ MOST_ROUNDS = 2**62
 
 class MethodError(ValueError):
     """An unknown method or option, or a method that cannot solve this instance."""
-
-
-class Progress(NamedTuple):
-    """What a method has reached: after how many seconds, which profit, and below which bound."""
-
-    seconds: float
-    profit: float
-    bound: float | None
 
 
 class Options(BaseModel):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 from decost.method.result import Result
 from decost.planner.door import solve
 from decost.problem.instance import Instance
@@ -96,13 +95,14 @@ def explain(result: Result, *, time_limit: float = MOST) -> Explanation:
         Seconds for all of it; what is not proven by then says so.
     """
     instance = result.instance
-    useful = Clock(None).work(lambda: useful_stops(instance.arrays, instance.matrix is None))
+    deadline = Deadline(time_limit)
+    useful = deadline.work(lambda: useful_stops(instance.arrays, instance.matrix is None))
     if useful is None:
         raise KeyboardInterrupt
     visited = {visit.stop for visit in result.solution.visits}
     rest = [stop for stop in range(1, instance.nodes) if stop not in visited]
     why = {stop: _hindrance(instance, useful, stop) for stop in rest}
-    questions = _Questions(result, list(why.values()).count("costs") + 1, time_limit)
+    questions = _Questions(result, list(why.values()).count("costs") + 1, deadline)
     more = questions.ask(instance.replace(budget=instance.budget + 1), result.solution)
     bonus = 2.0 * float(useful.profit.sum()) or 1.0
     left_out = [
@@ -120,20 +120,20 @@ def explain(result: Result, *, time_limit: float = MOST) -> Explanation:
 class _Questions:
     """Problems to solve in turn, each in its share of the time that is left."""
 
-    def __init__(self, result: Result, number: int, time_limit: float) -> None:
+    def __init__(self, result: Result, number: int, deadline: Deadline) -> None:
         self.result = result
         self._number = number
-        self._end = time.perf_counter() + time_limit
+        self._deadline = deadline
 
     def ask(self, changed: Instance, start: Solution | None) -> Result:
         """Solve a problem, or take the plan that is there if time is over."""
-        share = max(0.0, self._end - time.perf_counter()) / self._number
+        share = max(0.0, self._deadline.left) / self._number
         self._number -= 1
         if share == 0.0 and start is not None:
             return Result(changed, start, "feasible")
         answer = solve(changed, time_limit=share, seed=self.result.seed, start=start)
         if answer.status == "feasible" and answer.runtime < 0.9 * share:  # Ctrl-C
-            self._end = -math.inf
+            self._deadline.cancel()
         return answer
 
 

@@ -12,8 +12,9 @@ from pydantic import Field
 
 from decost.compiled import Halt
 from decost.draws import random_state
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 from decost.method.options import Method, RoundsOptions
+from decost.method.progress import Reporter
 from decost.method.result import Result
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution, with_idle_vehicles
@@ -67,23 +68,25 @@ def search(instance: Instance, options: SearchOptions) -> Result:
     if options.begin == "decost":
         from decost.learn.policy import warm_up as warm_up_policy
 
-        warm_up_policy()  # before the clock starts
-    clock = Clock(options.time_limit, options.progress)
+        warm_up_policy()  # before the time counts
+    deadline = Deadline(options.time_limit)
 
     def begin() -> Searches:
-        start = _first_plan(instance, options, clock)
+        start = _first_plan(instance, options, deadline)
         return Searches(instance, start, options.seed, options.threads)
 
-    searches = clock.work(begin)
+    searches = deadline.work(begin)
     if searches is None:
         raise KeyboardInterrupt
+    reporter = Reporter(options.progress, deadline, searches.plan)
+    halt = np.zeros(1, dtype=np.uint8)
 
-    def look() -> float:
+    def look() -> None:
         if options.iterations is None:  # else what is found would depend on the time
-            searches.expect(clock.left)
-        return searches.profit
+            searches.expect(deadline.left)
+        reporter.report(searches.profit)
 
-    clock.run(lambda halt: searches.run(options.rounds, halt), look)
+    deadline.run(lambda: searches.run(options.rounds, halt), lambda: halt.fill(1), look)
     return searches.result()
 
 
@@ -141,6 +144,11 @@ class Searches:
             if whole and optimal_stays(self._instance, routes).feasible:
                 self._told = best_solution(self._instance, routes)
         return self._told
+
+    def better_plan(self, profit: float) -> Solution | None:
+        """Give the best plan so far if it earns more than this."""
+        plan = self.plan()
+        return plan if plan is not None and plan.profit > profit else None
 
     def result(self) -> Result:
         """Give the best plan; not while a search runs."""
@@ -216,12 +224,12 @@ class _Search:
         return [network.number[network.stop[row[1 : size + 1]]].tolist() for row, size in pairs]
 
 
-def _first_plan(instance: Instance, options: SearchOptions, clock: Clock) -> Solution:
+def _first_plan(instance: Instance, options: SearchOptions, deadline: Deadline) -> Solution:
     start = first_plan(instance, options.start)
     if options.begin == "decost":
         from decost.learn.policy import PolicyOptions, policy
 
-        limit = max(0.0, clock.left)
+        limit = max(0.0, deadline.left)
         learned = policy(instance, PolicyOptions(seed=options.seed, time_limit=limit)).solution
         return max(start, learned, key=lambda plan: plan.profit)
     return start

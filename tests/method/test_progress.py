@@ -1,0 +1,90 @@
+"""Tests of what methods tell while they are at work."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import decost
+from decost import Progress, Solution
+from decost.method.deadline import Deadline
+from decost.method.progress import Reporter
+
+ONE, TWO = Solution(()), Solution(())
+
+
+def test_only_news_are_told() -> None:
+    """The best profit and the least bound so far, when one of them has changed."""
+    told: list[Progress] = []
+    reporter = Reporter(told.append, Deadline())
+    for news in ((1, None), (1, None), (0, 9), (2, 9), (2, 12), (3, 8)):
+        reporter.report(*news)
+    assert [(one.profit, one.bound) for one in told] == [(1, None), (1, 9), (2, 9), (3, 8)]
+    seconds = [one.seconds for one in told]
+    assert 0 <= seconds[0] <= seconds[-1] == max(seconds) < 10
+
+
+def test_numbers_are_plain() -> None:
+    """Whatever a method reports, a listener gets numbers of Python's own."""
+    told: list[Progress] = []
+    Reporter(told.append, Deadline()).report(np.float64(1), np.float64(2))
+    assert [type(number) for number in told[0][:3]] == [float, float, float]
+
+
+def test_false_ends_it() -> None:
+    """Who answers False is not asked again, and time is over; other answers mean nothing."""
+    for answer, ends in ((False, True), (np.False_, True), (None, False), (0, False), ([], False)):
+        told: list[Progress] = []
+        deadline = Deadline()
+
+        def hear(news: Progress, told: list[Progress] = told, answer: object = answer) -> object:
+            told.append(news)
+            return answer
+
+        reporter = Reporter(hear, deadline)
+        reporter.report(1.0)
+        reporter.report(2.0)
+        assert len(told) == 2 - ends
+        assert (deadline.left == -math.inf) == ends
+        assert not deadline.interrupted
+
+
+def test_plan_is_that_of_the_best_profit() -> None:
+    """Of several that tell plans, the one with the best profit is asked."""
+    told: list[Progress] = []
+    reporter = Reporter(told.append, Deadline())
+    part = Reporter(reporter.pass_on, Deadline(), lambda: ONE)
+    part.report(5.0)
+    reporter.report(4.0, 9.0, lambda: TWO)
+    assert [news.plan() is ONE for news in told] == [True, True]
+    reporter.report(6.0, plan=lambda: TWO)
+    assert told[-1].plan() is TWO
+    assert (told[-1].profit, told[-1].bound) == (6.0, 9.0)
+
+
+def test_nobody_listens() -> None:
+    """Reports without a listener go nowhere."""
+    Reporter(None, Deadline()).report(1.0, 2.0)
+    assert Progress(1.0, 2.0).plan() is None
+
+
+@pytest.mark.parametrize("method", ["exact", "columns", "search", "gfacs", "auto"])
+def test_methods_tell_their_plan(method: str) -> None:
+    """A listener can have the plan that earns what is told, also one that is not the last."""
+    pytest.importorskip("torch")
+    (instance,) = decost.generate("mixed", nodes=60, seed=1, vehicles=1 if method == "exact" else 2)
+    told: list[tuple[float, Solution | None]] = []
+
+    def listen(news: Progress) -> bool:
+        told.append((news.profit, news.plan()))
+        assert type(news.bound) in (float, type(None))
+        return len(told) < 20
+
+    decost.solve(instance, method, time_limit=2.0, progress=listen)
+    plans = [(profit, plan) for profit, plan in told if plan is not None]
+    assert plans
+    for profit, plan in plans:
+        assert decost.check(instance, plan) == []
+        assert plan.profit >= profit * (1 - 1e-9)
