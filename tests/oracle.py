@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from decost.problem.records import Alternative, Place, Stop, Vehicle
 
 from decost import Instance, Route, Solution, Visit
+from decost.problem.records import Alternative, Place, Stop, Vehicle
 
 EARTH = 6371.0088
 """Radius in kilometres."""
@@ -60,7 +60,7 @@ class Shift(NamedTuple):
     slack: float
 
 
-class Planned(NamedTuple):
+class Best(NamedTuple):
     """The best plan: what it is compared by, and for every vehicle its ways and stays."""
 
     required: int
@@ -73,7 +73,7 @@ def brute_force(instance: Instance) -> tuple[int, float]:
     return best_plan(instance)[:2]
 
 
-def best_plan(instance: Instance) -> Planned:
+def best_plan(instance: Instance) -> Best:
     """Find the best plan: all sequences for all vehicles, and all ways to share out the stops."""
     alone: dict[Shift, dict[int, tuple[float, Any]]] = {}
     team: dict[int, tuple[float, Any]] = {0: (0.0, ())}
@@ -90,10 +90,10 @@ def best_plan(instance: Instance) -> Planned:
     count, profit, chosen = max(
         ((done & needed).bit_count(), p, done) for done, (p, _) in team.items()
     )
-    return Planned(count, profit, team[chosen][1])
+    return Best(count, profit, team[chosen][1])
 
 
-def as_solution(instance: Instance, plan: Planned) -> Solution:
+def as_solution(instance: Instance, plan: Best) -> Solution:
     """Put times to a plan: services as early as they can be, departures as late."""
     timed = []
     pairs = zip(shifts(instance), plan.routes, strict=True)
@@ -259,7 +259,7 @@ def tiny_instance(random: np.random.Generator) -> Instance:
     """
     span = float(random.choice([1.0, 10.0, 480.0]))
     grid = span * float(random.choice([0.0, 0.01, 0.05, 0.1]))
-    draw = _Drawing(random, span, grid, int(random.integers(1, 6)))
+    draw = _Drawing(random, span, grid, int(random.choice([1, 2, 3, 3, 4, 4, 5, 5])))
     return draw.plain() if random.random() < 0.2 else draw.general()
 
 
@@ -271,9 +271,9 @@ class _Drawing:
         self.share: dict[str, float] = {}
 
     def has(self, part: str) -> bool:
-        """Whether a thing has such a part; on half of the instances nothing has."""
+        """Whether a thing has such a part; on four in ten instances nothing has."""
         if part not in self.share:
-            self.share[part] = float(self.random.choice([0.0, 0.0, 0.3, 0.7]))
+            self.share[part] = float(self.random.choice([0.0, 0.0, 0.3, 0.5, 0.8]))
         return bool(self.random.random() < self.share[part])
 
     def time(self, low: float, high: float) -> float:
@@ -288,34 +288,34 @@ class _Drawing:
     def profit(self) -> dict[str, Any]:
         """Draw some of reward, shortest stay and pieces."""
         fields: dict[str, Any] = {}
-        if self.has("reward"):
+        fixed = self.has("fixed")
+        if fixed or self.has("reward"):
             fields["reward"] = float(self.random.integers(0, 6)) * self.span / 10
         if self.has("min_stay"):
             fields["min_stay"] = self.time(0, 0.15)
-        if self.has("fixed"):
-            return fields
-        return fields | {"profit": self.pieces()}
+        return fields if fixed else fields | {"profit": self.pieces()}
 
     def window(self, begin: float) -> dict[str, float]:
         """Draw some of open, close and leave_by."""
         fields: dict[str, float] = {}
         if self.has("window"):
             fields["open"] = begin + self.time(-0.2, 0.9)
-            fields["close"] = fields["open"] + self.time(0, 0.5) * self.has("wide")
+            if not self.has("never closed"):
+                fields["close"] = fields["open"] + self.time(0, self.random.choice([0, 0.3, 0.6]))
         if self.has("leave_by"):
             fields["leave_by"] = begin + self.time(0.1, 1.1)
         return fields
 
     def matrix(self, places: int) -> list[list[float]]:
         """Draw travel times that know no symmetry and no triangle inequality."""
-        most = float(self.random.choice([0.1, 0.3, 0.6]))
+        most = float(self.random.choice([0.05, 0.15, 0.4]))
         return [[self.time(0, most) for _ in range(places)] for _ in range(places)]
 
     def point(self, geographic: bool) -> dict[str, float]:
         if geographic:
             east, north = self.random.uniform(-0.02, 0.02, 2)
             return {"lat": 46.07 + float(north), "lon": 11.12 + float(east)}
-        x, y = self.time(0, 0.4), self.time(0, 0.4)
+        x, y = self.time(0, 0.3), self.time(0, 0.3)
         return {"x": x, "y": y}
 
     def plain(self) -> Instance:
@@ -355,11 +355,12 @@ class _Drawing:
         begin = self.time(-1, 1) * (random.random() < 0.5)
         names = [f"place {k}" for k in range(int(random.integers(0, 3)))]
         stops = [f"stop {k}" for k in range(1, self.stops + 1)]
+        lodgers = {name for name in stops if names and self.has("stop elsewhere")}
 
         def place() -> str | Place:
             if straight and self.has("nameless"):
                 return Place(**self.point(geographic))
-            return str(random.choice([*names, *stops]))
+            return str(random.choice([*names, *(name for name in stops if name not in lodgers)]))
 
         def own_speed() -> float | str:
             share = float(random.choice([0.5, 1.0, 2.0]))
@@ -374,7 +375,7 @@ class _Drawing:
             if self.has("begin"):
                 fields["begin"] = begin + self.time(-0.2, 0.3)
             if self.has("due") or "begin" in fields:
-                fields["due"] = fields.get("begin", begin) + self.time(0.1, 1.2)
+                fields["due"] = fields.get("begin", begin) + self.time(0.2, 1.2)
             if straight and self.has("speed"):
                 fields["speed"] = own_speed()
             if kind == "matrices":
@@ -404,13 +405,15 @@ class _Drawing:
             return Alternative(**fields)
 
         def stop(name: str) -> Stop:
-            fields: dict[str, Any] = self.profit() | (self.point(geographic) if straight else {})
+            fields: dict[str, Any] = self.profit()
             if self.has("required"):
                 fields["required"] = True
-            if names and self.has("stop elsewhere"):
+            if name in lodgers:
                 fields["place"] = str(random.choice(names))
+            elif straight:
+                fields |= self.point(geographic)
             if self.has("stop leave_by"):
-                fields["leave_by"] = begin + self.time(0.1, 1.1)
+                fields["leave_by"] = begin + self.time(0.3, 1.1)
             if self.has("stop for some"):
                 fields["vehicles"] = some_people()
             if self.has("alternatives"):

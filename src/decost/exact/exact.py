@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -38,7 +38,9 @@ from decost.method.deadline import Deadline
 from decost.method.options import ImprovingOptions, Method
 from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
+from decost.method.value import Scale, judged
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.problem.plan import alternative_numbers
 from decost.search.construct import first_plan
 from decost.timeline.network import Network, useful_network
 from decost.timeline.routes import best_solution, flatten_routes
@@ -77,6 +79,10 @@ GRID_STEPS = (50, 2_500)
 """Least and most steps of the grid."""
 
 
+Hear: TypeAlias = Callable[[float], tuple[list[int], float] | None]
+"""Asks for a route that somebody else has found and its value, if that is larger than this."""
+
+
 class ExactOptions(ImprovingOptions):
     """Options of `exact`."""
 
@@ -90,20 +96,28 @@ class Problem(NamedTuple):
     graph: Graph
 
     @classmethod
-    def of(cls, instance: Instance, keep: Sequence[int] = ()) -> Problem:
-        """Make an instance ready; some stops are kept even if they are of no use."""
-        network = useful_network(instance, keep)
-        return cls(network, make_graph(network, instance.matrix is None))
+    def of(cls, instance: Instance, keep: Sequence[int] = (), kind: int = 0) -> Problem:
+        """Make an instance ready for vehicles of a type.
 
-    def stops(self, route: IntArray) -> list[int]:
-        """Give the instance's numbers of the stops of a route."""
-        stops: list[int] = self.network.number[self.network.stop[route]].tolist()
-        return stops
+        Some alternatives are kept even if they are of no use.
+        """
+        network = useful_network(instance, keep, kind=kind)
+        return cls(network, make_graph(network, instance.arrays.triangle))
+
+    def alternatives(self, route: IntArray) -> list[int]:
+        """Give the instance's numbers of the alternatives of a route."""
+        numbers: list[int] = self.network.alternative[route].tolist()
+        return numbers
 
     @property
     def full_profits(self) -> FloatArray:
-        """Most that each stop can earn."""
+        """Most that each stop can earn, required ones with their bonus."""
         return np.maximum.reduceat(self.network.node["full_profit"], self.network.first)[:-1]
+
+    @property
+    def penalties(self) -> FloatArray:
+        """First penalties: a required stop pays its bonus, since it is to be visited only once."""
+        return np.where(self.full_profits < self.network.bonus, 0.0, self.network.bonus)
 
     @property
     def full_profit(self) -> float:
@@ -131,10 +145,13 @@ class Problem(NamedTuple):
 
 @dataclass
 class Known:
-    """What a search for one route knows so far; it survives an interruption."""
+    """What a search for one route knows so far; it survives an interruption.
+
+    The route is of alternatives; value and bound count required stops (`decost.method.value`).
+    """
 
     route: list[int]
-    profit: float
+    value: float
     bound: float
     labels: int = 0
     proven: bool = False
@@ -161,32 +178,40 @@ def prove(
 
     If somebody else looks for plans meanwhile, whom `better_plan` asks, it looks for a proof only.
     """
-    known = Known([], 0.0, float(instance.full_profit.sum()))
-    reporter = Reporter(options.progress, deadline, lambda: best_solution(instance, [known.route]))
-    if instance.nodes <= SMALL_NODES:
+    scale = Scale(instance)
+    known = Known([], 0.0, scale.value_bound)
+    reporter = Reporter(
+        options.progress, deadline, scale, lambda: best_solution(instance, [known.route])
+    )
+    if instance.alternative_count < SMALL_NODES:
         deadline.work(lambda: _try_small(instance, known))
         if known.proven and deadline.interrupted:  # nothing that Ctrl-C could have cut short
             raise KeyboardInterrupt
     if not known.proven:
         start = first_plan(instance, options.start)
-        if start.profit > known.profit:
-            known.route, known.profit = list(start.routes[0].stops), start.profit
-        reporter.report(known.profit)
+        if scale.value(start) > known.value:
+            known.route = alternative_numbers(instance, start.routes[0])
+            known.value = scale.value(start)
+        reporter.report(known.value)
+
+        def hear(value: float) -> tuple[list[int], float] | None:
+            plan = better_plan(value) if better_plan is not None else None
+            if plan is None:
+                return None
+            return alternative_numbers(instance, plan.routes[0]), scale.value(plan)
 
         def search() -> None:
             problem = Problem.of(instance)
             known.bound = min(known.bound, problem.full_profit)
             memory = options.memory_limit * 2**30
-            for _ in _search(problem, known, memory, deadline, better_plan):
-                reporter.report(known.profit, known.profit if known.proven else known.bound)
+            other = None if better_plan is None else hear
+            for _ in _search(problem, known, memory, deadline, other):
+                reporter.report(known.value, known.value if known.proven else known.bound)
 
         deadline.work(search)
     solution = best_solution(instance, [known.route])
     details = {"labels": known.labels}
-    if known.proven:
-        return Result(instance, solution, "optimal", solution.profit, details=details)
-    bound = max(solution.profit, known.bound)
-    return Result(instance, solution, "feasible", bound, details=details)
+    return judged(instance, solution, bound=known.bound, proven=known.proven, details=details)
 
 
 def values_to_go(
@@ -219,7 +244,7 @@ def values_to_go(
     def run(instance: Instance, route: Sequence[int], some: BoolArray) -> FloatArray:
         flatten_routes(instance, [route])  # refuses stops that do not exist or come twice
         problem = Problem.of(instance, keep=route)
-        number = np.append(0, problem.network.number)
+        number = problem.network.alternative[: problem.network.alternatives + 1]
         nodes = np.searchsorted(number, np.array(route, dtype=np.int64))
         found = np.empty(len(number))
         store = make_store(problem.network, CAPACITY, CLASSES)
@@ -255,10 +280,8 @@ def warm_up() -> None:
 
 def _try_small(instance: Instance, known: Known) -> None:
     """Extend some labels without bounds, which is enough for most instances."""
-    answer, known.profit, stops, known.labels = solve_small(
-        instance.arrays, instance.matrix is None, SMALL
-    )
-    known.route = stops.tolist()
+    answer, known.value, route, known.labels = solve_small(instance.arrays, SMALL)
+    known.route = route.tolist()
     known.proven = answer == DONE
 
 
@@ -267,7 +290,7 @@ def _search(
     known: Known,
     memory: float,
     deadline: Deadline,
-    better_plan: BetterPlan | None = None,
+    better_plan: Hear | None = None,
 ) -> Iterator[None]:
     """Look for a good route, unless somebody else does; then improve bounds and extend labels.
 
@@ -288,7 +311,7 @@ def _search(
     if better_plan is None:
         root().extend(no_bounds(), deadline, seconds, GUESS)
         yield
-    yield from root().prove(deadline, np.zeros(len(problem.network.number)), PROVE)
+    yield from root().prove(deadline, problem.penalties, PROVE)
 
 
 class Labels:
@@ -304,7 +327,7 @@ class Labels:
         known: Known,
         memory: float,
         grain: float = 0.0,
-        better_plan: BetterPlan | None = None,
+        better_plan: Hear | None = None,
     ) -> None:
         self._problem = problem
         self._known = known
@@ -312,7 +335,7 @@ class Labels:
         self._grain = grain
         self._better_plan = better_plan
         self.store = make_store(problem.network, CAPACITY, MANY_CLASSES)
-        plant_root(problem.network, self.store, known.profit)
+        plant_root(problem.network, self.store, known.value)
         self._bounds: Bounds | None = None
         self.full = False
         self.done = False
@@ -330,12 +353,12 @@ class Labels:
             return
         grid = make_grid(*problem, problem.grid_steps())
         state = np.array([1.0, np.inf, 0.0])
-        bounds = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
+        bounds = improve_penalties(*problem, grid, penalty, state, known.value, 1)
         known.bound = min(known.bound, rounded(bounds.root[0], grain))
         while not self.done and not self.full and deadline.left > 0:
             part = deadline.child(patience)
-            while part.left > 0 and state[0] > LAST_STEP and known.bound > known.profit:
-                better = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
+            while part.left > 0 and state[0] > LAST_STEP and known.bound > known.value:
+                better = improve_penalties(*problem, grid, penalty, state, known.value, 1)
                 if better.root[0] < bounds.root[0]:
                     bounds = better
                 known.bound = min(known.bound, rounded(bounds.root[0], grain))
@@ -373,11 +396,11 @@ class Labels:
             known.labels += int(store.counter[LABELS])
             if store.counter[BEST] >= 0:
                 route = route_of(problem.network, store, store.counter[BEST])
-                known.route = problem.stops(route)
-                known.profit = float(store.best[0])
+                known.route = problem.alternatives(route)
+                known.value = float(store.best[0])
             if bounded and rule != GUESS:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
-                known.bound = max(known.profit, min(known.bound, rounded(promised, self._grain)))
+                known.bound = max(known.value, min(known.bound, rounded(promised, self._grain)))
             self.done = answer == DONE
             known.proven = self.done and rule != GUESS
 
@@ -385,7 +408,7 @@ class Labels:
         """If somebody else has a better plan, look only for routes that are better than it."""
         plan = self._better_plan(float(self.store.best[0])) if self._better_plan else None
         if plan is not None:
-            self._known.route, self._known.profit = list(plan.routes[0].stops), plan.profit
+            self._known.route, self._known.value = list(plan.routes[0].stops), plan.profit
             self.store.best[0], self.store.counter[BEST] = plan.profit, -1
 
 

@@ -523,8 +523,9 @@ def extend_labels(
 def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
     """Find the best route without bounds, if so much work and not too many labels are enough.
 
-    Returns whether it is `DONE`, the best route's value, its alternatives, and the number of labels. All
-    in one kernel: to hand networks, graphs and labels over to Python takes as long as to solve.
+    Returns whether it is `DONE`, the best route's value, its alternatives, and the number of
+    labels. All in one kernel: to hand networks, graphs and labels over to Python takes as long as
+    to solve.
     """
     network = reduced_network(arrays, np.zeros(0, dtype=np.bool_), True, 0)
     graph = make_graph(network, arrays.triangle)

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from decost.method.deadline import Deadline
+from decost.method.value import Scale
 from decost.problem.plan import Solution
 
 BetterPlan: TypeAlias = Callable[[float], Solution | None]
@@ -34,16 +35,22 @@ class Progress(NamedTuple):
     plan
         A function that makes the best plan at the time it is called, or gives None if the method
         cannot tell it then.
+    required_visited
+        How many required stops the best plan visits: that counts before its profit.
     """
 
     seconds: float
     profit: float
     bound: float | None = None
     plan: Callable[[], Solution | None] = no_plan
+    required_visited: int = 0
 
 
 class Reporter:
-    """Tells somebody of the best profit and the least bound so far, if they are news.
+    """Tells somebody of the best plan and the least bound so far, if they are news.
+
+    It is told of values, in which required stops count (see `decost.method.value`), and speaks of
+    profits.
 
     Parameters
     ----------
@@ -51,6 +58,8 @@ class Reporter:
         Who is told; whoever answers False hears nothing more, and cancels the deadline.
     deadline
         That of the method.
+    scale
+        What values of the instance mean.
     plan
         Makes the best plan at any time.
     """
@@ -59,38 +68,43 @@ class Reporter:
         self,
         listener: Callable[[Progress], object] | None,
         deadline: Deadline,
+        scale: Scale,
         plan: Callable[[], Solution | None] = no_plan,
     ) -> None:
         self._listener = listener
         self._deadline = deadline
+        self._scale = scale
         self._begin = time.perf_counter()
-        self._last = Progress(0.0, -math.inf, None, plan)
+        self._plan = plan
+        self._told: tuple[float, float | None] = (-math.inf, None)
 
     def report(
         self,
-        profit: float,
+        value: float,
         bound: float | None = None,
         plan: Callable[[], Solution | None] | None = None,
     ) -> None:
-        """Tell a profit and a bound, which need not be the best, and who can make the plan."""
+        """Tell a value and a bound, which need not be the best, and who can make the plan."""
         if self._listener is None:
             return
-        last = self._last
-        bounds = [float(one) for one in (bound, last.bound) if one is not None]
-        news = Progress(
-            time.perf_counter() - self._begin,
-            max(float(profit), last.profit),
-            min(bounds, default=None),
-            plan if plan is not None and profit > last.profit else last.plan,
-        )
-        if news[1:3] == last[1:3]:
+        best, least = self._told
+        if plan is not None and value > best:
+            self._plan = plan
+        bounds = [float(one) for one in (bound, least) if one is not None]
+        told = (max(float(value), best), min(bounds, default=None))
+        if told == self._told:
             return
-        self._last = news
-        answer = self._listener(news)
+        self._told = told
+        visited, profit = self._scale.split(told[0])
+        limit = None if told[1] is None else self._scale.profit_bound(told[1], visited)
+        seconds = time.perf_counter() - self._begin
+        answer = self._listener(Progress(seconds, profit, limit, self._plan, visited))
         if isinstance(answer, bool | np.bool_) and not answer:
             self._listener = None
             self._deadline.cancel()
 
     def pass_on(self, news: Progress) -> None:
         """Tell the news of a part of the method."""
-        self.report(news.profit, news.bound, news.plan)
+        more = self._scale.bonus * news.required_visited
+        bound = None if news.bound is None else news.bound + more
+        self.report(news.profit + more, bound, news.plan)

@@ -26,6 +26,11 @@ class Scale:
         self.required = int(instance.required.sum())
         self.most = float(instance.full_profits.sum())
 
+    @property
+    def value_bound(self) -> float:
+        """Bound on the value of every plan."""
+        return self.bonus * self.required + self.most
+
     def visited(self, solution: Solution) -> int:
         """Count the required stops that a plan visits."""
         return sum(bool(self._instance.required[visit.stop]) for visit in solution.visits)

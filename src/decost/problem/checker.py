@@ -97,11 +97,11 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     visited: set[int] = set()
     for number, route in enumerate(choose_alternatives(instance, solution).routes):
         violations.extend(_check_route(instance, number, route, visited))
-    for stop in range(1, instance.nodes):
-        if instance.required[stop] and stop not in visited:
-            violations.append(
-                Violation("required", float("nan"), stop=stop, label=instance.label(stop))
-            )
+    violations.extend(
+        Violation("required", float("nan"), stop=stop, label=instance.label(stop))
+        for stop in instance.required.nonzero()[0].tolist()
+        if stop not in visited
+    )
     return violations
 
 

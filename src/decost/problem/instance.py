@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -11,18 +10,17 @@ import numpy.typing as npt
 
 from decost.problem.arrays import Arrays as Arrays
 from decost.problem.arrays import arrays_of
+from decost.problem.demands import many_pieces, one_piece, stop_name, validate
 from decost.problem.distances import great_circles, straight_lines
 from decost.problem.fields import (
     MAX_ALTERNATIVES,
     MAX_ALTERNATIVES_IN_ALL,
-    MAX_TRAVEL_TIMES,
     amount,
     column,
     finite,
     positive,
     table,
     text,
-    truth,
     truth_table,
     unique_ids,
     whole_column,
@@ -35,7 +33,9 @@ from decost.problem.fields import FloatArray as FloatArray
 from decost.problem.fields import InstanceError as InstanceError
 from decost.problem.fields import IntArray as IntArray
 from decost.problem.fields import whole_number as whole_number
+from decost.problem.fleet import own_fleet, whole_fleet
 from decost.problem.records import FleetVehicle, Place, Stop, Vehicle
+from decost.problem.selection import only_stops
 
 if TYPE_CHECKING:
     from functools import cached_property
@@ -239,7 +239,7 @@ class Instance:
         if fleet is not None:
             given = len(fleet) if vehicles is None else vehicles
         put("vehicles", whole_number("vehicles", given, 1, MAX_VEHICLES))
-        put("_fleet", self._own_fleet(fleet, rows))
+        put("_fleet", own_fleet(self, fleet, rows))
 
         put("required", np.zeros(nodes, dtype=np.bool_))
         if required is not None:
@@ -252,9 +252,9 @@ class Instance:
         if alternative_first is not None:
             size = self._put_first(alternative_first, nodes)
         if alternative_place is not None:
-            found = whole_column("alternative_place", alternative_place, size, rows - 1)
-            if not np.array_equal(found, self.alternative_stop):
-                put("_place", found)
+            where = whole_column("alternative_place", alternative_place, size, rows - 1)
+            if not np.array_equal(where, self.alternative_stop):
+                put("_place", where)
         if alternative_vehicles is not None:
             shape = (size, self.vehicles)
             admits = truth_table("alternative_vehicles", alternative_vehicles, shape)
@@ -276,19 +276,14 @@ class Instance:
         if pieces is not None and (rate is not None or max_stay is not None):
             raise InstanceError("pieces: cannot be combined with rate or max_stay")
         if pieces is None:
-            shortest = self.alternative_min_stay
-            start, rates, lengths = self._one_piece(
-                column("rate", rate, size, 0.0),
-                shortest if max_stay is None else column("max_stay", max_stay, size, 0.0),
-                max_stay is not None,
-            )
+            longest = None if max_stay is None else column("max_stay", max_stay, size, 0.0)
+            found = one_piece(self, column("rate", rate, size, 0.0), longest)
         else:
-            start, rates, lengths = self._many_pieces(pieces, size)
-        put("piece_start", start)
-        put("piece_rate", rates)
-        put("piece_length", lengths)
+            found = many_pieces(self, pieces)
+        for field, values in zip(("start", "rate", "length"), found, strict=True):
+            put(f"piece_{field}", values)
         with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
-            self._validate()
+            validate(self)
         self._freeze()
 
     @classmethod
@@ -432,57 +427,6 @@ class Instance:
             raise InstanceError(f"ids: there are {len(ids)} for {stops} stops")
         return unique_ids("stops", tuple(ids)) or None
 
-    def _own_fleet(
-        self, fleet: Sequence[Vehicle | FleetVehicle] | None, rows: int
-    ) -> tuple[Vehicle, ...] | None:
-        """Check vehicles, and forget of each what is as the instance says."""
-        several = len(self.profiles) > 1
-        if fleet is None:
-            if several:
-                raise InstanceError(f"vehicle '1': profile = None: {self._choose_profile()}")
-            return None
-        if len(fleet) != self.vehicles:
-            raise InstanceError(f"vehicles = {self.vehicles}: there are {len(fleet)} in the fleet")
-        ids = [str(k + 1) if one.id is None else one.id for k, one in enumerate(fleet)]
-        unique_ids("vehicles", ids)
-        own = []
-        for k, (name, one) in enumerate(zip(ids, fleet, strict=True)):
-            where = f"vehicle {name!r}"
-            start = 0 if one.start is None else one.start
-            end = self.end if one.end is None else one.end
-            start = whole_number(f"{where}: start", start, 0, rows - 1)
-            end = whole_number(f"{where}: end", end, 0, rows - 1)
-            begin = self.begin if one.begin is None else finite(f"{where}: begin", one.begin)
-            due = self.budget if one.due is None else finite(f"{where}: due", one.due)
-            if due < begin:
-                raise InstanceError(f"{where}: due = {due}: is before begin = {begin}")
-            speed = self.speed if one.speed is None else positive(f"{where}: speed", one.speed)
-            if speed != self.speed and not (self.matrix is None and self.matrices is None):
-                raise InstanceError(f"{where}: speed = {speed}: cannot be combined with travel")
-            if one.profile is not None and one.profile not in self.profiles:
-                raise InstanceError(f"{where}: profile = {one.profile!r}: {self._choose_profile()}")
-            if several and one.profile is None:
-                raise InstanceError(f"{where}: profile = None: {self._choose_profile()}")
-            own.append(
-                Vehicle(
-                    id=None if name == str(k + 1) else name,
-                    start=None if start == 0 else start,
-                    end=None if end == self.end else end,
-                    begin=None if begin == self.begin else begin,
-                    due=None if due == self.budget else due,
-                    speed=None if speed == self.speed else speed,
-                    profile=one.profile if several else None,
-                    underway=truth(f"{where}: underway", one.underway),
-                )
-            )
-        usual = Vehicle()
-        return None if all(one == usual for one in own) else tuple(own)
-
-    def _choose_profile(self) -> str:
-        if not self.profiles:
-            return "travel has no profiles"
-        return f"must be one of {', '.join(self.profiles)}"
-
     def _put_first(self, given: npt.ArrayLike, nodes: int) -> int:
         """Take the first alternatives of stops, and tell how long arrays by alternative are."""
         field = "alternative_first"
@@ -498,7 +442,7 @@ class Instance:
         if (number > MAX_ALTERNATIVES).any():
             stop = 1 + int(np.argmax(number > MAX_ALTERNATIVES))
             raise InstanceError(
-                f"{self._stop(stop)}: alternatives: there are {number[stop - 1]}, "
+                f"{stop_name(self, stop)}: alternatives: there are {number[stop - 1]}, "
                 f"at most {MAX_ALTERNATIVES} are allowed"
             )
         if (number != 1).any():
@@ -516,140 +460,6 @@ class Instance:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)  # numpy forgets in a copy or a pickle that it was read-only
         self._freeze()
-
-    def _one_piece(
-        self, rate: FloatArray, max_stay: FloatArray, limited: bool
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        rate[0] = max_stay[0] = 0.0
-        self._demand("rate", rate, (rate >= 0) & (rate < np.inf), "must be finite, not negative")
-        self._demand("rate", rate, (rate == 0) | limited, "needs a max_stay")
-        shortest = self.alternative_min_stay
-        self._demand("max_stay", max_stay, max_stay >= shortest, "is less than min_stay", shortest)
-        length = max_stay - shortest
-        kept = length > 0
-        start = np.concatenate(([0], np.cumsum(kept)))
-        return start.astype(np.int64), rate[kept], length[kept]
-
-    def _many_pieces(
-        self, pieces: Sequence[npt.ArrayLike], size: int
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        if len(pieces) != size:
-            what = "nodes" if self._first is None else "alternatives and the depot"
-            raise InstanceError(f"pieces: there are {len(pieces)} lists for {size} {what}")
-        start = np.zeros(size + 1, dtype=np.int64)
-        tables = []
-        for k in range(size):
-            found = table("pieces", pieces[k] if k else [])
-            if found.size == 0:
-                found = found.reshape(0, 2)
-            if found.ndim != 2 or found.shape[1] != 2:
-                raise InstanceError(
-                    f"{self._where(k)}: profit: has shape {found.shape}, must be (pieces, 2)"
-                )
-            for position, (rate, length) in enumerate(found):
-                where = f"{self._where(k)}: profit[{position}]"
-                if not (0 <= rate < np.inf and 0 <= length < np.inf):
-                    raise InstanceError(
-                        f"{where} = [{rate}, {length}]: must be finite, not negative"
-                    )
-                if position and rate > found[position - 1, 0]:
-                    raise InstanceError(
-                        f"{where} = [{rate}, {length}]: rates must not rise along the pieces"
-                    )
-            found = found[found[:, 1] > 0]
-            start[k + 1] = start[k] + len(found)
-            tables.append(found)
-        flat = np.concatenate(tables)
-        return start, flat[:, 0].copy(), flat[:, 1].copy()
-
-    def _validate(self) -> None:
-        if self.xy is not None:
-            self._validate_points(self.xy)
-        if self.matrix is not None:
-            self._validate_matrix("travel", self.matrix)
-        elif self.matrices is not None:
-            for profile, matrix in zip(self.profiles, self.matrices, strict=True):
-                self._validate_matrix(f"travel[{profile!r}]", matrix)
-        else:
-            self._validate_speeds()
-        for field in ("reward", "min_stay"):
-            values = self.__dict__[f"alternative_{field}"]
-            good = (values >= 0) & (values < np.inf)
-            self._demand(field, values, good, "must be finite, not negative")
-        opens, closes = self.alternative_open, self.alternative_close
-        self._demand("open", opens, np.isfinite(opens), "must be finite")
-        self._demand("close", closes, closes >= opens, "is less than open", opens)
-        longest = self.alternative_max_stay
-        self._demand("max_stay", longest, longest < np.inf, "must be finite")
-        if not np.isfinite(self.alternative_full_profit.sum()):
-            raise InstanceError("profit: the sum over all stops is not finite")
-        if self._first is not None and (self.required & (np.diff(self._first) == 0)).any():
-            stop = int(np.argmax(self.required & (np.diff(self._first) == 0)))
-            raise InstanceError(f"{self._stop(stop)}: required = True: it has no alternatives")
-
-    def _validate_points(self, xy: FloatArray) -> None:
-        if not np.isfinite(xy).all():
-            row, axis = np.argwhere(~np.isfinite(xy))[0]
-            name = (("lon", "lat") if self.geographic else "xy")[axis]
-            raise InstanceError(f"{self._row(row)}: {name} = {xy[row, axis]}: must be finite")
-        if self.geographic:
-            for axis, (name, most) in enumerate((("lon", 180), ("lat", 90))):
-                if (np.abs(xy[:, axis]) > most).any():
-                    row = int(np.argmax(np.abs(xy[:, axis]) > most))
-                    raise InstanceError(
-                        f"{self._row(row)}: {name} = {xy[row, axis]}: "
-                        f"must be from -{most} to {most}"
-                    )
-
-    def _validate_matrix(self, field: str, matrix: FloatArray) -> None:
-        good = (matrix >= 0) & (matrix < np.inf)
-        if not good.all():
-            i, j = np.argwhere(~good)[0]
-            raise InstanceError(f"{field}[{i}][{j}] = {matrix[i, j]}: must be finite, not negative")
-
-    def _validate_speeds(self) -> None:
-        assert self.xy is not None
-        speeds = self._speeds
-        extent = self.detour * 2e4 if self.geographic else np.ptp(self.xy, axis=0).sum()
-        slowest = min(speeds)
-        if not np.isfinite(extent / slowest):
-            raise InstanceError(f"speed = {slowest}: travel times are not finite")
-        if len(speeds) > 1 and len(speeds) * len(self.xy) ** 2 > MAX_TRAVEL_TIMES:
-            raise InstanceError(
-                f"vehicles: {len(speeds)} different speeds between {len(self.xy)} places make more "
-                f"than {MAX_TRAVEL_TIMES} travel times"
-            )
-
-    def _demand(
-        self,
-        field: str,
-        values: FloatArray,
-        good: npt.NDArray[np.bool_],
-        why: str,
-        other: FloatArray | None = None,
-    ) -> None:
-        if not good[1:].all():
-            k = 1 + int(np.argmin(good[1:]))
-            than = "" if other is None else f" = {other[k]}"
-            raise InstanceError(f"{self._where(k)}: {field} = {values[k]}: {why}{than}")
-
-    def _stop(self, stop: int) -> str:
-        return f"stop {self.label(stop)!r}" if stop else "depot"
-
-    def _where(self, alternative: int) -> str:
-        """Name an alternative in a message."""
-        stop = int(self.alternative_stop[alternative])
-        if self._first is None or self._first[stop + 1] - self._first[stop] == 1:
-            return self._stop(stop)
-        return f"{self._stop(stop)}: alternatives[{alternative - self._first[stop]}]"
-
-    def _row(self, row: int) -> str:
-        """Name a place in a message."""
-        if row < self.nodes:
-            return self._stop(int(row))
-        if self.separate_end and row == self.nodes:
-            return "end"
-        return f"place {self.places[row - self.nodes - self.separate_end] or int(row)!r}"
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Instance is frozen: use replace({name}=...)")
@@ -726,73 +536,7 @@ class Instance:
         Places that have a name stay; of the others those that are still in use. The place of a
         stop that is left out, but in use, becomes a further place by the name of the stop.
         """
-        nodes = np.array([0, *stops], dtype=np.int64)
-        if self._first is None:
-            chosen, first = nodes, None
-        else:
-            number = np.diff(self._first)[nodes]
-            first = np.concatenate(([0], np.cumsum(number)))
-            chosen = np.arange(first[-1]) + np.repeat(self._first[nodes] - first[:-1], number)
-        rows, names = self._rows_of(nodes, chosen)
-        place_of = np.zeros(self.nodes + self.separate_end + len(self.places), dtype=np.int64)
-        place_of[rows[::-1]] = np.arange(len(rows))[::-1]
-        where = None
-        if self._place is not None:
-            own = np.arange(len(nodes))
-            own = own if first is None else np.repeat(own, np.diff(first))
-            home = self.alternative_place[chosen] == self.alternative_stop[chosen]
-            where = np.where(home, own, place_of[self.alternative_place[chosen]])
-        fleet = None
-        if self._fleet is not None:
-            fleet = [
-                changed(one, start=int(place_of[one.start]), end=int(place_of[one.end]))
-                for one in self.fleet
-            ]
-        travel = self.matrix
-        if travel is not None:
-            travel = travel[np.ix_(rows, rows)]
-        elif self.matrices is not None:
-            travel = self.matrices[:, rows[:, None], rows]
-        pieces = self.pieces
-        return self.replace(
-            xy=None if self.xy is None else self.xy[rows],
-            travel=travel,
-            **{
-                field: getattr(self, f"alternative_{field}")[chosen]
-                for field in ("open", "close", "leave_by", "reward", "min_stay")
-            },
-            pieces=[pieces[k] for k in chosen],
-            ids=None if self.ids is None else [self.ids[stop - 1] for stop in stops],
-            required=self.required[nodes] if self.required.any() else None,
-            places=names,
-            end=int(place_of[self.end]),
-            profiles=self.profiles,
-            vehicles=self.vehicles,
-            fleet=fleet,
-            alternative_first=first,
-            alternative_place=where,
-            alternative_vehicles=(
-                None if self.alternative_vehicles is None else self.alternative_vehicles[chosen]
-            ),
-        )
-
-    def _rows_of(self, nodes: IntArray, chosen: IntArray) -> tuple[IntArray, tuple[str, ...]]:
-        """Give the places that are left with some stops, and the names of the further ones."""
-        behind = self.nodes + self.separate_end
-        rows = np.append(nodes, self.nodes) if self.separate_end else nodes
-        if self.simple and self._fleet is None and not self.places and self.end in (0, self.nodes):
-            return rows, ()
-        used = set(self.alternative_place[chosen].tolist()) | {self.end}
-        used |= {place for one in self.fleet for place in (one.start, one.end)}
-        kept = [(behind + k, name) for k, name in enumerate(self.places)]
-        kept = [(row, name) for row, name in kept if name or row in used]
-        names = set(self.places)
-        for row in sorted(used - set(nodes.tolist())):
-            if row < self.nodes:
-                name = str(self.label(row))
-                kept.append((row, "" if name in names else name))
-        more = np.array([row for row, _ in kept], dtype=np.int64)
-        return np.concatenate((rows, more)), tuple(name for _, name in kept)
+        return only_stops(self, stops)
 
     @property
     def nodes(self) -> int:
@@ -807,24 +551,7 @@ class Instance:
     @cached_property
     def fleet(self) -> tuple[FleetVehicle, ...]:
         """Vehicles, one by one; `start` and `end` are numbers of places."""
-        profile = self.profiles[0] if len(self.profiles) == 1 else None
-        usual = FleetVehicle(
-            id="1",
-            start=0,
-            end=self.end,
-            begin=self.begin,
-            due=self.budget,
-            speed=self.speed,
-            profile=profile,
-            underway=False,
-        )
-        if self._fleet is None:
-            return (usual, *(changed(usual, id=str(k + 1)) for k in range(1, self.vehicles)))
-        fleet = []
-        for k, one in enumerate(self._fleet):
-            own = {field: value for field, value in vars(one).items() if value is not None}
-            fleet.append(changed(usual, **({"id": str(k + 1)} | own)))
-        return tuple(fleet)
+        return whole_fleet(self, self._fleet)
 
     @property
     def alike(self) -> bool:
@@ -966,7 +693,7 @@ class Instance:
         return _frozen(self.per_alternative(self.piece_rate))
 
     @cached_property
-    def _speeds(self) -> tuple[float, ...]:
+    def speeds(self) -> tuple[float, ...]:
         """Different speeds of vehicles."""
         if self._fleet is None:
             return (self.speed,)
@@ -984,10 +711,10 @@ class Instance:
             lengths = self.detour * great_circles(self.xy)
         else:
             lengths = straight_lines(self.xy)
-        if len(self._speeds) == 1:
-            lengths /= self._speeds[0]
+        if len(self.speeds) == 1:
+            lengths /= self.speeds[0]
             return _frozen(lengths)[None]
-        return _frozen(lengths / np.array(self._speeds)[:, None, None])
+        return _frozen(lengths / np.array(self.speeds)[:, None, None])
 
     @cached_property
     def vehicle_plane(self) -> IntArray:
@@ -997,7 +724,7 @@ class Instance:
         if self.matrices is not None:
             planes = [self.profiles.index(str(one.profile)) for one in self._fleet]
         else:
-            planes = [self._speeds.index(one.speed) for one in self.fleet]
+            planes = [self.speeds.index(one.speed) for one in self.fleet]
         return _frozen(np.array(planes, dtype=np.int64))
 
     @cached_property

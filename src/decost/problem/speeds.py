@@ -29,17 +29,11 @@ def parse_speed(value: object) -> float:
 
 def format_speed(speed: float) -> str:
     """Write a speed in kilometres a minute so that `parse_speed` gives the same number."""
-    for unit, kilometres in _KILOMETRES.items():
-        number = speed * 60 / kilometres
-        for digits in range(1, 17):
-            text = f"{float(f'{number:.{digits}g}'):.17g}"
-            for written in (f"{number:.{digits}g}", text):
-                if parse_speed(f"{written} {unit}") == speed:
-                    return f"{written} {unit}"
-    number = speed * 60
-    for near in (number, math.nextafter(number, 0), math.nextafter(number, math.inf)):
-        if parse_speed(f"{near!r} km/h") == speed:
-            break
-    else:
-        near = number
-    return f"{near!r} km/h"
+    for digits in range(1, 18):
+        for unit, kilometres in _KILOMETRES.items():
+            number = float(f"{speed * 60 / kilometres:.{digits}g}")
+            for near in (number, math.nextafter(number, 0), math.nextafter(number, math.inf)):
+                text = f"{near:g}" if float(f"{near:g}") == near else repr(near)
+                if parse_speed(f"{text} {unit}") == speed:
+                    return f"{text} {unit}"
+    return f"{speed * 60!r} km/h"

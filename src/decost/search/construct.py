@@ -79,9 +79,9 @@ def count_lost(
 def within_reach(network: Network, free: BoolArray, stop: int, at: int, time: float) -> bool:
     """Whether a stop can be the next one, by any of its alternatives."""
     for node in range(network.first[stop], network.first[stop + 1]):
-        if free[node] and network.admits[network.kind, node]:
-            if last_visit(network, node, earliest(network, at, time, node))[0] >= 0.0:
-                return True
+        usable = free[node] and network.admits[network.kind, node]
+        if usable and last_visit(network, node, earliest(network, at, time, node))[0] >= 0.0:
+            return True
     return False
 
 

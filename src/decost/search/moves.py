@@ -360,13 +360,12 @@ def look_at_gaps(network: Network, team: Team, desk: Desk, r: int, s: int) -> No
 @lean
 def both_admit(network: Network, team: Team, desk: Desk, r: int, m: int, s: int, n: int) -> bool:
     """Whether the vehicles of two routes may visit what they are to exchange."""
+    both = True
     for k in range(m):
-        if not network.admits[team.kind[s], desk.some[k]]:
-            return False
+        both = both and network.admits[team.kind[s], desk.some[k]]
     for k in range(n):
-        if not network.admits[team.kind[r], desk.others[k]]:
-            return False
-    return True
+        both = both and network.admits[team.kind[r], desk.others[k]]
+    return bool(both)
 
 
 @inlined

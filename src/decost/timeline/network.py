@@ -220,7 +220,7 @@ def reduced_network(arrays: Arrays, keep: BoolArray, tight: bool, kind: int) -> 
 
 @jit
 def _places(arrays: Arrays, kept: IntArray, types: IntArray) -> tuple[IntArray, IntArray]:
-    """Number the places that matter anew; give them, and the new number of each."""
+    """Give new numbers to the places that matter; return them, and the new number of each."""
     where = np.full(arrays.planes.shape[1], -1)
     place = np.empty(len(where), dtype=np.int64)
     count = 0
