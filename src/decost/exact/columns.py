@@ -105,11 +105,12 @@ class Proof(NamedTuple):
 def columns(instance: Instance, options: ExactOptions) -> Result:
     """Find the best plan for a team and prove it, or as much as the limits allow.
 
-    The relaxed master problem mixes the routes found so far; its duals are prices for visiting
-    stops, and label setting finds routes that earn more than their stops and a vehicle cost. When
-    there is none, the prices prove a bound. Then all routes are listed that can be part of a plan
-    better than the best so far, if they are not too many, and an integer program combines them;
-    else plans are divided into those that visit a stop, or use an arc, and those that do not.
+    The relaxed master problem takes shares of the routes found so far, the columns; its duals are
+    prices for visiting stops, and label setting finds routes that earn more than their stops and a
+    vehicle cost. When there is none, the prices prove a bound. Then all routes are listed that can
+    be part of a plan better than the incumbent, if they are not too many, and an integer program
+    combines them; else plans are divided into those that visit a stop, or use an arc, and those
+    that do not.
     """
     return prove(instance, options, Deadline(options.time_limit))
 
@@ -331,7 +332,7 @@ class Generation:
     def pricing(self, branch: Branch, price: FloatArray, relaxation: Relaxation) -> Pricing:
         """Charge the prices of a branch's stops."""
         problem = priced(self.problem, price, branch.arcs, self.reach & ~branch.arcs)
-        # Some route of the mix earns this much at these prices, unless none earns anything.
+        # Some route of the relaxation earns this much at these prices, unless none earns anything.
         floor = max(0.0, (relaxation.profit - float(price.sum())) / branch.vehicles)
         useful = np.append(problem.graph.worth > 0.0, False)[self.network.stop]
         return Pricing(problem, branch.arcs & useful, floor)
@@ -422,7 +423,7 @@ def dive(
     detours: int,
     deadline: Deadline,
 ) -> None:
-    """Fix the route with the largest share, or another, and mix the others anew."""
+    """Fix the route with the largest share, or another, and solve the relaxation of the rest."""
     relaxation = _relax_quickly(generation, branch, fixed, deadline)
     hopeful, master = generation.tree.hopeful, generation.master
     if relaxation is None or not hopeful(profit + relaxation.profit):
@@ -456,7 +457,7 @@ def _relax_quickly(
 
 
 def _combine_found(generation: Generation) -> None:
-    """Combine the routes found so far, those that are best at the prices of their mix."""
+    """Combine the routes found so far, those that are best at the prices of their relaxation."""
     master, deadline = generation.master, generation.deadline
     relaxation = master.solve(deadline)
     if relaxation is None or not master.routes:

@@ -64,7 +64,7 @@ LAST_STEP = 1e-3
 """Step size of the penalties below which the bounds do not improve any more."""
 
 SORT_TIME = 3e-5
-"""Seconds to bound a label anew, at most; with less time than that for all, it is not done."""
+"""Most seconds to bound a label once more; with less time than that for all, it is not done."""
 
 COPY_TIME = 3e-9
 """Seconds to copy a byte of labels into a larger place, at most."""
@@ -221,7 +221,7 @@ def values_to_go(
     wanted: Sequence[BoolArray] | None = None,
     threads: int | None = None,
 ) -> list[FloatArray]:
-    """Give the exact worth of every next step, for a batch of partial routes.
+    """Give the exact value of every next step, for a batch of partial routes.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def values_to_go(
         Problems with one vehicle and, for each, the stops visited so far. An instance may
         come more than once.
     wanted
-        By node, which next steps to find the worth of; all by default.
+        By node, which next steps to find the value of; all by default.
     threads
         How many to work on at a time, by default one a core.
 

@@ -22,7 +22,7 @@ PROFIT_UNITS = 1000.0
 
 
 class Relaxation(NamedTuple):
-    """The best mix of routes: its profit, their shares, and the prices of stops and vehicles."""
+    """An optimum of the relaxation: profit, shares of routes, duals of stops and of a vehicle."""
 
     profit: float
     share: FloatArray
@@ -80,7 +80,7 @@ class Master:
         self._highs.changeRowsBounds(len(most), rows, least, most)  # type: ignore[attr-defined]
 
     def solve(self, deadline: Deadline) -> Relaxation | None:
-        """Find the best mix; nothing if time is up."""
+        """Solve the relaxation; nothing if time is up."""
         highs = self._highs
         highs.setOptionValue("time_limit", highs.getRunTime() + max(0.0, deadline.left))
         highs.run()

@@ -53,9 +53,9 @@ class Branch:
     def divide(
         self, network: Network, routes: list[IntArray], share: FloatArray
     ) -> list[Branch] | None:
-        """Divide by a stop of which a mix of routes visits a part, or else by such an arc.
+        """Divide by a stop that shares of routes visit in part, or else by such an arc.
 
-        None if the mix is a plan: only rounding is between the bound and it.
+        None if the shares make a plan: only rounding is between the bound and it.
         """
         visits = np.zeros(len(network.number))
         flow = np.zeros(self.arcs.shape)
