@@ -248,21 +248,21 @@ def _broken_by_visit(
     """Rules that a visit breaks whatever comes before and after it, with the amounts."""
     start, stay = float(visit.start), float(visit.stay)
     slack = instance.tolerance
-    earned = _earned(instance, alternative, stay)
-    most = _earned(instance, alternative, instance.horizon)
     admitted = instance.alternative_vehicles
     broken: list[tuple[Rule, float]] = []
     if admitted is not None and not admitted[alternative, vehicle]:
         broken.append(("vehicle", float("nan")))
-    limits: list[tuple[Rule, float, float]] = [
-        ("open", float(instance.alternative_open[alternative]) - start, slack),
-        ("close", start - float(instance.alternative_close[alternative]), slack),
-        ("min_stay", float(instance.alternative_min_stay[alternative]) - stay, slack),
-        ("max_stay", stay - _longest(instance, alternative), slack),
-        ("leave_by", start + stay - float(instance.alternative_leave_by[alternative]), slack),
-        ("profit", abs(float(visit.profit) - earned), TOLERANCE * most),
+    excesses: list[tuple[Rule, float]] = [
+        ("open", float(instance.alternative_open[alternative]) - start),
+        ("close", start - float(instance.alternative_close[alternative])),
+        ("min_stay", float(instance.alternative_min_stay[alternative]) - stay),
+        ("max_stay", stay - _longest(instance, alternative)),
+        ("leave_by", start + stay - float(instance.alternative_leave_by[alternative])),
     ]
-    broken.extend((rule, excess) for rule, excess, allowed in limits if not excess <= allowed)
+    broken.extend((rule, excess) for rule, excess in excesses if not excess <= slack)
+    off = abs(float(visit.profit) - _earned(instance, alternative, stay))
+    if off != 0 and not off <= TOLERANCE * _earned(instance, alternative, instance.horizon):
+        broken.append(("profit", off))
     return broken
 
 
@@ -280,8 +280,8 @@ def _alternative(instance: Instance, stop: int, which: int | None) -> int | None
 
 def _longest(instance: Instance, alternative: int) -> float:
     first, last = instance.piece_start[alternative], instance.piece_start[alternative + 1]
-    lengths = instance.piece_length[first:last]
-    return float(instance.alternative_min_stay[alternative] + lengths.sum())
+    lengths: list[float] = instance.piece_length[first:last].tolist()
+    return float(instance.alternative_min_stay[alternative]) + sum(lengths)
 
 
 def _earned(instance: Instance, alternative: int, stay: float) -> float:

@@ -136,10 +136,12 @@ def timed_route(
     for position, (stop, stay) in enumerate(zip(stops, map(float, stays), strict=True)):
         arrive = time + travel[position]
         start = max(arrive, opens[position]) if starts is None else starts[position]
-        if position == 0 and start > arrive:
-            depart, arrive = max(depart, start - travel[0]), start
         time = start + stay
         visits.append(Visit(stop, arrive, start, stay, time, profits[position], which[position]))
+    first = visits[0]
+    if first.start > first.arrive:  # leaving later, it arrives when the service starts
+        depart = max(depart, first.start - travel[0])
+        visits[0] = first._replace(arrive=first.start)
     return Route(tuple(visits), time + travel[-1], depart)
 
 
