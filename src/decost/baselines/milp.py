@@ -62,6 +62,8 @@ class _Claim(NamedTuple):
         The best plan known after it.
     required, bound
         Bounds on the required stops of any plan, and on the profit of plans that visit so many.
+    rounding
+        How far the latter may be off.
     honest
         Whether all that can be examined of the solver's answers is true.
     ended
@@ -71,6 +73,7 @@ class _Claim(NamedTuple):
     plan: Solution
     required: int
     bound: float
+    rounding: float = 0.0
     honest: bool = True
     ended: bool = False
 
@@ -108,11 +111,8 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
         networks = reduce(rules), reduce(rules.relaxed(hair))
     except TooLargeError as error:
         raise MethodError(str(error)) from None
-    reporter = None
-    if options.progress is not None:
-        reporter = Reporter(options.progress, deadline)
-        if scale.visited(plan) == networks[0].required:
-            reporter.report(plan.profit)
+    reporter = Reporter(options.progress, deadline, scale)
+    reporter.report(scale.value(plan))
 
     claims: list[_Claim] = []
     while deadline.left > 0 and len(claims) < MOST_SOLVES:
@@ -125,7 +125,7 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
             # Presolving is on, off, off, on, ...: each of the programs gets both in turn.
             Setting(options.seed + turn, turn % 4 in (0, 3), options.solver_threads),
             deadline,
-            reporter if turn % 2 == 0 else None,
+            reporter if options.progress is not None and turn % 2 == 0 else None,
         )
         plan = claim.plan
         claims.append(claim)
@@ -169,16 +169,17 @@ def _solve(
             required = min(required, floor(answer.bound + INTEGRAL))
         plan, honest = _examine(network, rules, plan, answer, None)
         if not (honest and answer.ended and scale.visited(plan) == required):
-            return _Claim(plan, required, ceiling, honest)
+            return _Claim(plan, required, ceiling, honest=honest)
     if ceiling == 0:
         return _Claim(plan, required, ceiling, ended=True)
 
     unit = ceiling / PROFIT_UNITS
-    known = plan.profit
+    base, known = scale.bonus * required, plan.profit
 
     def report(profit: float, bound: float) -> None:
         if reporter is not None and isfinite(bound):
-            reporter.report(max(known, profit * unit), min(ceiling, bound * unit))
+            bound = max(known, min(ceiling, bound * unit))
+            reporter.report(base + min(bound, max(known, profit * unit)), base + bound)
 
     answer = solver(
         program.demanding(required),
@@ -189,7 +190,8 @@ def _solve(
     )
     plan, honest = _examine(network, rules, plan, answer, unit)
     bound = min(ceiling, answer.bound * unit)
-    return _Claim(plan, required, bound, honest, honest and answer.ended)
+    rounding = TOLERANCE * bound + ACCURACY * ceiling
+    return _Claim(plan, required, bound, rounding, honest, honest and answer.ended)
 
 
 def _examine(
@@ -228,8 +230,8 @@ def _breaks_rules(instance: Instance, plan: Solution) -> bool:
 def _beaten(scale: Scale, claim: _Claim, plan: Solution) -> bool:
     """Whether a plan is better than a claim says that any can be."""
     visited = scale.visited(plan)
-    most = claim.bound * (1 + TOLERANCE) + ACCURACY * scale.most
-    return visited > claim.required or (visited == claim.required and plan.profit > most)
+    more = plan.profit > claim.bound + claim.rounding
+    return visited > claim.required or (visited == claim.required and more)
 
 
 def _stands(scale: Scale, claim: _Claim, plan: Solution, gain: float = 0.0) -> bool:
@@ -241,8 +243,7 @@ def _stands(scale: Scale, claim: _Claim, plan: Solution, gain: float = 0.0) -> b
     if not claim.ended or scale.visited(plan) != claim.required or _beaten(scale, claim, plan):
         return False
     limits = 3 * len(plan.visits) + 2 * len(plan.routes)
-    least = claim.bound * (1 - TOLERANCE) - ACCURACY * scale.most - limits * gain
-    return plan.profit >= least
+    return plan.profit >= claim.bound - claim.rounding - limits * gain
 
 
 METHOD = Method(

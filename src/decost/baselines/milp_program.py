@@ -91,9 +91,9 @@ class Rules:
         stays: list[float] = instance.alternative_min_stay[route].tolist()
         places = [kind.start, *instance.alternative_place[route].tolist(), kind.end]
         travel: list[float] = kind.travel[places[:-1], places[1:]].tolist()
-        opens, closes, leave_by = (
-            part[route].tolist() for part in (self.open, self.close, self.leave_by)
-        )
+        opens: list[float] = self.open[route].tolist()
+        closes: list[float] = self.close[route].tolist()
+        leave_by: list[float] = self.leave_by[route].tolist()
 
         def room(position: int) -> float:
             time = kind.begin
@@ -315,32 +315,28 @@ def reduce(rules: Rules) -> Network:
         raise TooLargeError(
             f"pairs of alternatives = {pairs}: method 'milp' takes at most {MAX_PAIRS}"
         )
-    instance = rules.instance
-    parts: list[tuple[npt.NDArray[np.generic], ...]] = []
-    arcs: list[tuple[npt.NDArray[np.generic], ...]] = []
-    for number, kind in enumerate(rules.kinds):
-        nodes, found = _reduce_kind(rules, kind)
-        parts.append((*nodes, np.full(len(nodes[0]), number)))
-        arcs.append(found)
-    sizes = [len(part[0]) for part in parts]
-    total = sum(sizes)
-    ends = []
-    for number, (size, (tail, head, *_)) in enumerate(zip(sizes, arcs, strict=True)):
-        shift = sum(sizes[:number])
-        ends.append(
-            tuple(np.where(end == size, total + number, end + shift) for end in (tail, head))
-        )
-    many = sum(len(tail) for tail, _ in ends)
-    if many > MAX_ARCS:
-        raise TooLargeError(f"arcs = {many}: method 'milp' takes at most {MAX_ARCS}")
-    alternative, min_stay, earliest, latest, depart, kinds = map(
-        np.concatenate, zip(*parts, strict=True)
-    )
-    travel, arc_arrive, arc_depart = map(
-        np.concatenate, zip(*(rest for _, _, *rest in arcs), strict=True)
-    )
-    tail, head = map(np.concatenate, zip(*ends, strict=True))
+    parts = [_reduce_kind(rules, kind) for kind in rules.kinds]
+    arcs = sum(len(part.tail) for part in parts)
+    if arcs > MAX_ARCS:
+        raise TooLargeError(f"arcs = {arcs}: method 'milp' takes at most {MAX_ARCS}")
+    sizes = [len(part.alternative) for part in parts]
+    before, total = np.cumsum([0, *sizes]), sum(sizes)
 
+    def joined(field: str) -> FloatArray:
+        return np.concatenate([getattr(part, field) for part in parts])
+
+    def ends(field: str) -> IntArray:
+        numbers = [getattr(part, field) for part in parts]
+        return np.concatenate(
+            [
+                np.where(number == sizes[kind], total + kind, number + before[kind])
+                for kind, number in enumerate(numbers)
+            ]
+        )
+
+    instance = rules.instance
+    alternative = np.concatenate([part.alternative for part in parts])
+    min_stay, earliest, depart = joined("min_stay"), joined("earliest"), joined("depart")
     pieces = []
     for node, number in enumerate(alternative.tolist()):
         room = float(depart[node] - earliest[node] - min_stay[node])
@@ -354,26 +350,38 @@ def reduce(rules: Rules) -> Network:
     return Network(
         rules=rules,
         alternative=alternative,
-        kind=kinds,
+        kind=np.repeat(np.arange(len(parts)), sizes),
         min_stay=min_stay,
         earliest=earliest,
-        latest=latest,
+        latest=joined("latest"),
         depart=depart,
-        tail=tail,
-        head=head,
-        travel=travel,
-        arc_arrive=arc_arrive,
-        arc_depart=arc_depart,
+        tail=ends("tail"),
+        head=ends("head"),
+        travel=joined("travel"),
+        arc_arrive=joined("arc_arrive"),
+        arc_depart=joined("arc_depart"),
         piece_node=table[:, 0].astype(np.int64),
         piece_length=table[:, 1],
         piece_profit=table[:, 2],
     )
 
 
-def _reduce_kind(
-    rules: Rules, kind: Kind
-) -> tuple[tuple[npt.NDArray[np.generic], ...], tuple[npt.NDArray[np.generic], ...]]:
-    """Give the nodes and the arcs of one kind of vehicles; start and end come after the nodes."""
+class _Part(NamedTuple):
+    """The fields of a network for one kind of vehicles; start and end come after the nodes."""
+
+    alternative: IntArray
+    min_stay: FloatArray
+    earliest: FloatArray
+    latest: FloatArray
+    depart: FloatArray
+    tail: IntArray
+    head: IntArray
+    travel: FloatArray
+    arc_arrive: FloatArray
+    arc_depart: FloatArray
+
+
+def _reduce_kind(rules: Rules, kind: Kind) -> _Part:
     instance, slack = rules.instance, ACCURACY * rules.horizon
     used = kind.alternatives
     place, stop = instance.alternative_place[used], instance.alternative_stop[used]
@@ -420,12 +428,17 @@ def _reduce_kind(
     arc_arrive = np.maximum(np.append(earliest, kind.begin)[head], ready[tail] + travel)
     depart = ready.copy()
     np.maximum.at(depart, tail, arc_depart)
-    return (used, min_stay, earliest, latest, depart[:-1]), (
-        tail,
-        head,
-        travel,
-        arc_arrive,
-        arc_depart,
+    return _Part(
+        alternative=used,
+        min_stay=min_stay,
+        earliest=earliest,
+        latest=latest,
+        depart=depart[:-1],
+        tail=tail,
+        head=head,
+        travel=travel,
+        arc_arrive=arc_arrive,
+        arc_depart=arc_depart,
     )
 
 
