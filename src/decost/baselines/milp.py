@@ -190,7 +190,7 @@ def _solve(
     )
     plan, honest = _examine(network, rules, plan, answer, unit)
     bound = min(ceiling, answer.bound * unit)
-    rounding = TOLERANCE * bound + ACCURACY * ceiling
+    rounding = TOLERANCE * bound + _blur(network, plan)
     return _Claim(plan, required, bound, rounding, honest, honest and answer.ended)
 
 
@@ -216,7 +216,7 @@ def _examine(
         own = float(scale.visited(found))
     else:
         own = network.rules.earned(routes)
-    near = TOLERANCE * own + ACCURACY * unit * PROFIT_UNITS
+    near = TOLERANCE * own + _blur(network, found)
     short, more = answer.objective * unit - own, own - answer.bound * unit
     better = found if scale.value(found) > scale.value(plan) else plan
     return better, max(short, more) <= near and (-short <= near or not answer.ended)
@@ -242,8 +242,18 @@ def _stands(scale: Scale, claim: _Claim, plan: Solution, gain: float = 0.0) -> b
     """
     if not claim.ended or scale.visited(plan) != claim.required or _beaten(scale, claim, plan):
         return False
-    limits = 3 * len(plan.visits) + 2 * len(plan.routes)
-    return plan.profit >= claim.bound - claim.rounding - limits * gain
+    return plan.profit >= claim.bound - claim.rounding - _limits(plan) * gain
+
+
+def _limits(plan: Solution) -> int:
+    """Count the limits on the times of a plan: windows, leave_by, and both ends of shifts."""
+    return 3 * len(plan.visits) + 2 * len(plan.routes)
+
+
+def _blur(network: Network, plan: Solution) -> float:
+    """Profit that a solver may be off because of its tolerances."""
+    rates = network.rules.instance.piece_rate.max(initial=0.0)
+    return ACCURACY * float(network.ceiling + _limits(plan) * network.rules.horizon * rates)
 
 
 METHOD = Method(
