@@ -406,10 +406,10 @@ class Labels:
 
     def _take_over_better_plan(self) -> None:
         """If somebody else has a better plan, look only for routes that are better than it."""
-        plan = self._better_plan(float(self.store.best[0])) if self._better_plan else None
-        if plan is not None:
-            self._known.route, self._known.value = list(plan.routes[0].stops), plan.profit
-            self.store.best[0], self.store.counter[BEST] = plan.profit, -1
+        better = self._better_plan(float(self.store.best[0])) if self._better_plan else None
+        if better is not None:
+            self._known.route, self._known.value = better
+            self.store.best[0], self.store.counter[BEST] = self._known.value, -1
 
 
 def rounded(bound: float, grain: float) -> float:
