@@ -639,7 +639,8 @@ class Instance:
 
     @cached_property
     def _piece_alternative(self) -> IntArray:
-        return np.repeat(np.arange(len(self.alternative_open)), np.diff(self.piece_start))
+        number = np.diff(self.piece_start)
+        return frozen(np.repeat(np.arange(len(number)), number))
 
     def _by_node(self, field: str) -> FloatArray:
         if self._first is not None:
