@@ -73,7 +73,7 @@ class _Claim(NamedTuple):
     plan: Solution
     required: int
     bound: float
-    rounding: float = 0.0
+    rounding: float
     honest: bool = True
     ended: bool = False
 
@@ -161,7 +161,7 @@ def _solve(
     scale = Scale(rules.instance)
     required, ceiling = network.required, network.ceiling
     if network.nodes == 0:
-        return _Claim(plan, 0, 0.0, ended=True)
+        return _Claim(plan, 0, 0.0, _blur(network, plan), ended=True)
     program = write(network)
     if scale.visited(plan) < required:
         answer = solver(program.counting(), network.hint(plan), setting, deadline, None)
@@ -169,9 +169,9 @@ def _solve(
             required = min(required, floor(answer.bound + INTEGRAL))
         plan, honest = _examine(network, rules, plan, answer, None)
         if not (honest and answer.ended and scale.visited(plan) == required):
-            return _Claim(plan, required, ceiling, honest=honest)
+            return _Claim(plan, required, ceiling, _blur(network, plan), honest)
     if ceiling == 0:
-        return _Claim(plan, required, ceiling, ended=True)
+        return _Claim(plan, required, ceiling, _blur(network, plan), ended=True)
 
     unit = ceiling / PROFIT_UNITS
     base, known = scale.bonus * required, plan.profit

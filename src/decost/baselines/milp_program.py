@@ -344,7 +344,7 @@ def reduce(rules: Rules) -> Network:
             length = min(float(instance.piece_length[piece]), room)
             profit = length * float(instance.piece_rate[piece])
             room -= length
-            if profit > 0:
+            if profit > 0 and length > ACCURACY * rules.horizon:
                 pieces.append((node, length, profit))
     table = np.array(pieces).reshape(-1, 3)
     return Network(
