@@ -24,6 +24,7 @@ from decost.baselines.milp_program import (
 from decost.baselines.milp_solvers import Answer, Setting, solve_by_highs
 from decost.method.deadline import Deadline
 from oracle import brute_force, tiny_instance
+from scip import solve_by_scip
 
 
 def solve(instance: Instance, **options: Any) -> Result:
@@ -55,9 +56,6 @@ def test_equals_the_best_of_all_plans(part: int) -> None:
 @pytest.mark.parametrize("relaxed", [0.0, module.HAIR])
 def test_scip_agrees_on_the_program(relaxed: float) -> None:
     """A solver that shares no code with HiGHS finds the same, and that is the best of all plans."""
-    pytest.importorskip("pyscipopt")
-    from scip import solve_by_scip
-
     compared = 0
     for seed in range(40):
         instance = tiny_instance(np.random.default_rng(1000 + seed))
@@ -68,13 +66,13 @@ def test_scip_agrees_on_the_program(relaxed: float) -> None:
             assert (required, profit) == (0, 0)
             continue
         program = write(network)
-        counts = [one.objective for one in answers(program.counting(), solve_by_scip)]
+        counts = [one.objective for one in answers(program.counting())]
         assert counts == pytest.approx([required, required], rel=0, abs=1e-6)
         unit = network.ceiling / PROFIT_UNITS
         # Each of at most 25 limits on times may be worth the best rate for a hair.
         hairs = 25 * relaxed * rules.horizon * instance.piece_rate.max(initial=0.0)
         near = 1e-6 * max(profit, 1e-3 * network.ceiling) + hairs
-        for answer in answers(program.demanding(required), solve_by_scip):
+        for answer in answers(program.demanding(required)):
             for value in (answer.objective, answer.bound):
                 assert value * unit == pytest.approx(profit, rel=0, abs=near)
             assert earned(network, answer) == pytest.approx(profit, rel=0, abs=near)
@@ -82,7 +80,7 @@ def test_scip_agrees_on_the_program(relaxed: float) -> None:
     assert compared > 25
 
 
-def answers(program: Program, solve_by_scip: Any) -> list[Answer]:
+def answers(program: Program) -> list[Answer]:
     """Ask both solvers."""
     return [solve_by_highs(program, None, Setting(0), Deadline(), None), solve_by_scip(program)]
 
