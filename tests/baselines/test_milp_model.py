@@ -217,6 +217,21 @@ def test_time_is_over_while_required_stops_are_counted(monkeypatch: pytest.Monke
     assert result.bound >= 50
 
 
+def test_large_profits_do_not_blur_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a solver says of required stops is exact, however much there is to earn."""
+    stops = [Stop("a", x=1, y=0, required=True), Stop("rich", x=0, y=1, reward=1e12)]
+    instance = line(*stops)
+    nothing = module.make_solution(instance, [], [])
+    monkeypatch.setattr(module, "first_plan", lambda instance, start: nothing)
+
+    def empty(program: Program, *rest: Any) -> Answer:
+        return Answer(np.zeros(len(program.objective)), 1.0, 1.0, True)
+
+    monkeypatch.setattr(module, "solve_by_highs", empty)
+    result = solve(instance)
+    assert (result.status, result.required_visited, result.required_bound) == ("incomplete", 0, 1)
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_false_count_is_not_taken(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Who says once that fewer required stops are possible is asked again."""

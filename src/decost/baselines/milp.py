@@ -106,11 +106,11 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
         plan = make_solution(instance, [], [])
     rules = read_rules(instance)
     hair = HAIR * rules.horizon
-    gain = hair * float(instance.piece_rate.max(initial=0.0))
     try:
         networks = reduce(rules), reduce(rules.relaxed(hair))
     except TooLargeError as error:
         raise MethodError(str(error)) from None
+    gain = hair * networks[1].best_rate
     reporter = Reporter(options.progress, deadline, scale)
     reporter.report(scale.value(plan))
 
@@ -212,11 +212,10 @@ def _examine(
         return plan, False
     scale = Scale(rules.instance)
     if unit is None:
-        unit = 1.0
-        own = float(scale.visited(found))
+        own, near, unit = float(scale.visited(found)), INTEGRAL, 1.0
     else:
         own = network.rules.earned(routes)
-    near = TOLERANCE * own + _blur(network, found)
+        near = TOLERANCE * own + _blur(network, found)
     short, more = answer.objective * unit - own, own - answer.bound * unit
     better = found if scale.value(found) > scale.value(plan) else plan
     return better, max(short, more) <= near and (-short <= near or not answer.ended)
@@ -252,8 +251,8 @@ def _limits(plan: Solution) -> int:
 
 def _blur(network: Network, plan: Solution) -> float:
     """Profit that a solver may be off because of its tolerances."""
-    rates = network.rules.instance.piece_rate.max(initial=0.0)
-    return ACCURACY * float(network.ceiling + _limits(plan) * network.rules.horizon * rates)
+    in_time = _limits(plan) * network.rules.horizon * network.best_rate
+    return ACCURACY * (network.ceiling + in_time)
 
 
 METHOD = Method(

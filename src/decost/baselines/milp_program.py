@@ -244,6 +244,14 @@ class Network:
         return float(by_stop.sum())
 
     @cached_property
+    def best_rate(self) -> float:
+        """Most that a unit of time can earn at any node."""
+        instance = self.rules.instance
+        first = instance.piece_start[self.alternative]
+        first = first[first < instance.piece_start[self.alternative + 1]]
+        return float(instance.piece_rate[first].max(initial=0.0))
+
+    @cached_property
     def columns(self) -> Columns:
         """Columns of the program."""
         nodes = self.nodes
