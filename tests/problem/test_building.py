@@ -502,7 +502,7 @@ HERE = Stop("a", x=1, y=1)
             "stop 'a': open = '26:00': must be a number or a clock time",
         ),
         (
-            [Stop("a", 1, 1, min_stay="00:30")],  # type: ignore[arg-type]
+            [Stop("a", 1, 1, min_stay="00:30", rate=1, max_stay=50)],  # type: ignore[arg-type]
             {"unit": "minutes"},
             "stop 'a': min_stay = '00:30': must be a number",
         ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
+from decost.problem.versions import version_of
 
 if TYPE_CHECKING:
     from decost.planner.explanation import Explanation
@@ -154,16 +155,39 @@ class Result:
             "bound": self.bound,
             "runtime": self.runtime,
             "seed": self.seed,
-            "routes": [
+            "routes": self._routes(),
+        }
+
+    def _routes(self) -> list[Any]:
+        """Give the routes as the version of the file format has them that the instance needs."""
+        instance, routes = self.instance, self.solution.routes
+        if version_of(instance) == 1:
+            return [
                 [
                     {
-                        "stop": self.instance.label(visit.stop),
+                        "stop": instance.label(visit.stop),
                         "start": visit.start,
                         "stay": visit.stay,
                         "profit": visit.profit,
                     }
                     for visit in route.visits
                 ]
-                for route in self.solution.routes
-            ],
-        }
+                for route in routes
+            ]
+        return [
+            {"vehicle": vehicle.id, "depart": route.depart, "finish": route.finish}
+            | ({"late": route.late} if route.late else {})
+            | {
+                "visits": [
+                    {
+                        "stop": instance.label(visit.stop),
+                        "alternative": visit.alternative,
+                        "start": visit.start,
+                        "stay": visit.stay,
+                        "profit": visit.profit,
+                    }
+                    for visit in route.visits
+                ]
+            }
+            for vehicle, route in zip(instance.fleet, routes, strict=True)
+        ]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import get_native_id
-from typing import Protocol
 
 import numpy as np
 
@@ -94,17 +93,9 @@ def _first_answer(instance: Instance, options: AutoOptions, deadline: Deadline) 
     return replace(answer, found_by="start") if given else answer
 
 
-class _Prove(Protocol):
-    def __call__(
-        self,
-        instance: Instance,
-        options: exact.ExactOptions,
-        deadline: Deadline,
-        better_plan: BetterPlan | None = ...,
-    ) -> Result: ...
-
-
-def _prover(instance: Instance) -> tuple[str, _Prove]:
+def _prover(
+    instance: Instance,
+) -> tuple[str, Callable[[Instance, exact.ExactOptions, Deadline, BetterPlan], Result]]:
     """Name the method that proves the best plan for an instance, and give it."""
     if instance.vehicles == 1:
         return "exact", exact.prove
