@@ -17,6 +17,7 @@ import decost
 from decost import FormatError, Instance
 from decost.problem.fields import MAX_STOPS
 from decost.problem.records import Alternative, Place, Stop, Vehicle
+from oracle import brute_force
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 INF = np.inf
@@ -62,6 +63,22 @@ def test_example_of_the_documentation(tmp_path: Path) -> None:
     way = 1.3 * 6371.0088 * math.radians(math.hypot(north, east))
     assert instance.travel_of(0)[0, 4] == pytest.approx(way / (4.5 / 60), rel=1e-6)
     assert instance.travel_of(1)[0, 4] == pytest.approx(way / (15 / 60), rel=1e-6)
+
+
+def test_plan_of_the_documentation(tmp_path: Path) -> None:
+    """The plan of the two guides in docs/formats.md is feasible, and as good as it says."""
+    text = (DOCS / "formats.md").read_text(encoding="utf-8")
+    example, _, plan, _ = re.findall(r"```json\n(.*?)```", text, re.DOTALL)[:4]
+    for name, content in (("a", example), ("plan", plan)):
+        (tmp_path / name).write_text(content)
+    instance = decost.read(tmp_path / "a")
+    solution = decost.read_solution(tmp_path / "plan", instance)
+    assert decost.check(instance, solution) == []
+    data = json.loads(plan)
+    assert brute_force(instance) == (2, data["profit"])
+    assert solution.profit == data["profit"] == data["bound"]
+    for route, written in zip(solution.routes, data["routes"], strict=True):
+        assert (route.depart, route.finish) == (written["depart"], pytest.approx(written["finish"]))
 
 
 def test_short_forms(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from decost.files.json import Schema, parsed, validated
 from decost.files.limits import FormatError
 from decost.files.lines import lines_of
 from decost.problem.checker import choose_alternatives
-from decost.problem.instance import MAX_VEHICLES, Instance
+from decost.problem.instance import MAX_STOPS, MAX_VEHICLES, Instance
 from decost.problem.plan import Route, Solution, Visit, alternative_numbers, timed_route
 from decost.problem.validation import shortened
 
@@ -50,6 +50,7 @@ class _SolutionFile(Schema):
     bound: float | None = None
     required_visited: int | None = None
     required_bound: int | None = None
+    reasons: list[str] = Field([], max_length=MAX_STOPS)
     runtime: float | None = None
     seed: int | None = None
     routes: Annotated[list[Any], Field(max_length=MAX_VEHICLES)]
