@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from decost.method.features import Feature, features_of
 from decost.method.options import MethodError
-from decost.method.result import Failure, Result, Status
+from decost.method.result import Failure, Result
 from decost.problem.checker import check
 from decost.problem.instance import Instance
 from decost.problem.validation import first_fault
@@ -561,26 +561,8 @@ _CANNOT: dict[Feature, str] = {
 
 def _signed(result: Result, method: Method, options: Options, runtime: float) -> Result:
     result = replace(result, runtime=runtime, method=method.name, seed=options.seed)
-    return _with_reasons(result) if result.instance.required.any() else result
+    if not result.instance.required.any():
+        return result
+    from decost.planner.requirements import with_reasons
 
-
-def _with_reasons(result: Result) -> Result:
-    """Say of a plan that leaves required stops out whether it must, and why."""
-    from decost.planner.requirements import examine
-
-    instance = result.instance
-    required = int(instance.required.sum())
-    visited = sum(bool(instance.required[visit.stop]) for visit in result.solution.visits)
-    if visited == required:
-        complete: Status = "optimal" if result.status == "optimal" else "feasible"
-        return replace(result, status=complete, required_visited=visited, required_bound=required)
-    known = required if result.status in ("optimal", "feasible") else result.required_bound
-    found = examine(instance)
-    most = max(visited, min(known, found.most))
-    return replace(
-        result,
-        status="infeasible" if most < required else "incomplete",
-        required_visited=visited,
-        required_bound=most,
-        reasons=found.reasons,
-    )
+    return with_reasons(result)

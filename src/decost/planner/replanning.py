@@ -15,7 +15,7 @@ from decost.method.options import ImprovingOptions, MethodError
 from decost.method.progress import Progress
 from decost.method.result import Result, Status
 from decost.method.value import Scale, judged
-from decost.planner.door import DEFAULT_METHOD, get_method, solve
+from decost.planner.door import DEFAULT_METHOD, get_method, prepare, solve
 from decost.planner.extension import with_stops
 from decost.planner.insertion import insert_stops
 from decost.planner.orders import OrderError, first_break, stop_number
@@ -79,9 +79,12 @@ def replan(
         If the plan is for another instance, or breaks a rule before `now`, or an argument is
         wrong.
     """
-    begin = time.perf_counter()
     if keep is not None and keep not in get_args(Keep):
         raise MethodError(f"keep = {keep!r}: must be one of {', '.join(get_args(Keep))}")
+    if "start" in options:
+        raise MethodError("option start: is the plan that is given")
+    prepare(method, [instance])
+    begin = time.perf_counter()
     moment = _moment(instance, now)
     solution = _own_plan(instance, plan)
     gone = {*_stops(instance, "done", done), *_stops(instance, "drop", drop)}
@@ -96,8 +99,6 @@ def replan(
         required = instance.required.copy()
         required[left] = False
         instance = instance.replace(required=required)
-    if "start" in options:
-        raise MethodError("option start: it is the plan")
     cut = _Cut(instance, solution, moment, gone)
     try:
         result = _answer(cut, keep, method, options)
@@ -452,7 +453,9 @@ def _passed_on(cut: _Cut, listener: Callable[[Progress], object]) -> Callable[[P
 
         bound = None if news.bound is None else news.bound + cut.past
         visited = min(news.required_visited + done, int(cut.instance.required.sum()))
-        return listener(Progress(news.seconds, news.profit + cut.past, bound, plan, visited))
+        whole = Progress(news.seconds, news.profit + cut.past, bound)
+        whole.plan, whole.required_visited = plan, visited
+        return listener(whole)
 
     return tell
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from decost.method.result import Result, Status
 from decost.problem.instance import Arrays, FloatArray, Instance
 from decost.timeline.network import direct_starts, earliest_from, earliest_starts, latest_starts
 
@@ -71,6 +73,26 @@ def examine(instance: Instance) -> Requirements:
     if more > 0:
         reasons[MOST_REASONS:] = [f"and {more} more"]
     return Requirements(len(rest) - len(matched) // 2, tuple(reasons))
+
+
+def with_reasons(result: Result) -> Result:
+    """Say of a plan that leaves required stops out whether it must, and why."""
+    instance = result.instance
+    required = int(instance.required.sum())
+    visited = sum(bool(instance.required[visit.stop]) for visit in result.solution.visits)
+    if visited == required:
+        complete: Status = "optimal" if result.status == "optimal" else "feasible"
+        return replace(result, status=complete, required_visited=visited, required_bound=required)
+    known = required if result.status in ("optimal", "feasible") else result.required_bound
+    found = examine(instance)
+    most = max(visited, min(known, found.most))
+    return replace(
+        result,
+        status="infeasible" if most < required else "incomplete",
+        required_visited=visited,
+        required_bound=most,
+        reasons=found.reasons,
+    )
 
 
 class _Reach:
