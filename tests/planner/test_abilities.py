@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 import decost
-from command_line import Call
 from decost import Alternative, Instance, MethodError, Place, Stop, Vehicle, check
-from decost.method.features import FEATURES, Feature, features_of
+from decost.method.features import Feature, features_of
 from quick_options import quick
 
 STOPS = [Stop("mill", x=3, y=4, reward=2, rate=2, max_stay=6), Stop("quay", x=3, y=0, reward=5)]
@@ -83,16 +82,3 @@ def test_plain_instances_have_none() -> None:
     assert list(features_of(built(places=[]))) == []
     separate = Instance(budget=9, xy=[[0, 0], [1, 0], [2, 0]], reward=[0, 1], separate_end=True)
     assert list(features_of(separate)) == []
-
-
-def test_table(call: Call) -> None:
-    """`decost methods` shows all methods with all features, as they say themselves."""
-    lines = call("methods").out.splitlines()
-    first = lines.index("What they can plan for:") + 2
-    methods = decost.list_methods()
-    assert lines[first].startswith("method ")
-    for method, line in zip(methods, lines[first + 1 :], strict=False):
-        name, *cells = line.split()
-        assert name == method.name
-        assert cells == ["yes" if one in method.can else "no" for one in FEATURES]
-    assert lines[first + 1 + len(methods)] == ""
