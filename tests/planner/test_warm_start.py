@@ -203,9 +203,9 @@ def test_start_with_wrong_times(improving: str, rule: str) -> None:
     assert result.profit >= least * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("start", [[[2, 1]], {"1": [2, 1]}])
+@pytest.mark.parametrize("start", [[2, 1], [[2, 1]], {"1": [2, 1]}])
 def test_start_by_order_alone(improving: str, start: object) -> None:
-    """An order will do, by position or by the id of the vehicle."""
+    """An order will do, by position or by the id of the vehicle, or that of the only one."""
     assert decost.solve(NARROW, improving, start=start, time_limit=0).profit >= 10 * (1 - 1e-9)
 
 
@@ -213,7 +213,8 @@ def test_start_by_order_alone(improving: str, start: object) -> None:
     ("start", "message"),
     [
         ([[1], [2]], "orders: there are 2 for 1 vehicle"),
-        ([1, 2], "orders[0] = 1: must be a list of stops"),
+        ([1, [2]], "orders[0] = 1: must be a list of stops"),
+        ([1, 3], "order: stop = 3: the instance has no such stop"),
         ([["mill"]], "orders[0]: stop = 'mill': the instance has no such stop"),
         ({"red": [1]}, "vehicle = 'red': the instance has no such vehicle"),
         ({"1": [1, 2, 1]}, "order of vehicle '1': stop = 1: is named twice"),

@@ -12,14 +12,14 @@ from decost.problem.instance import Instance
 from decost.problem.plan import Solution
 from decost.problem.validation import shortened
 
-Orders: TypeAlias = list[list[str | int]] | dict[str, list[str | int]]
+Orders: TypeAlias = list[list[str | int]] | dict[str, list[str | int]] | list[str | int]
 
 
 def read_orders(path: str | Path) -> Orders:
     """Read an order of stops for each vehicle.
 
     A file holds lists of stops by the ids of vehicles, or a list of such lists, the first of which
-    is the first vehicle's, or one list for the first vehicle; or it is a plan.
+    is the first vehicle's, or one list for the only vehicle; or it is a plan.
     """
     return orders_of(path, read_json(path))
 
@@ -53,7 +53,7 @@ def orders_of(where: str | Path, data: Any) -> Orders:
     if isinstance(data, dict):
         return {name: _stops(f"{where}: {name}", order) for name, order in data.items()}
     if _is_list(data) and data and not any(_is_list(order) for order in data):
-        data = [data]
+        return _stops(f"{where}: order", data)
     if not _is_list(data):
         raise FormatError(f"{where}: must hold lists of stops, by the ids of vehicles")
     return [_stops(f"{where}: orders[{k}]", order) for k, order in enumerate(data)]

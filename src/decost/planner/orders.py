@@ -11,8 +11,9 @@ from decost.problem.plan import Solution
 from decost.timeline.routes import optimal_stays, solution_for
 
 Order: TypeAlias = Sequence[str | int]
-Orders: TypeAlias = Sequence[Order] | Mapping[str, Order]
-"""Stops by label or number: one order a vehicle, in their order or by their ids."""
+Orders: TypeAlias = Sequence[Order] | Mapping[str, Order] | Order
+"""Stops by label or number: one order a vehicle, in their order or by their ids; or the order of
+the only vehicle."""
 
 
 class OrderError(ValueError):
@@ -81,17 +82,19 @@ def stop_numbers(instance: Instance, orders: Orders) -> list[list[int]]:
             if name not in known:
                 raise OrderError(f"vehicle = {name!r}: the instance has no such vehicle")
             named.append((known[name], f"order of vehicle {name!r}", order))
+    elif instance.vehicles == 1 and orders and all(isinstance(one, str | int) for one in orders):
+        named = [(0, "order", orders)]
     else:
-        if len(orders) > instance.vehicles:
-            raise OrderError(
-                f"orders: there are {len(orders)} for {_count(instance.vehicles, 'vehicle')}"
-            )
         named = [(k, f"orders[{k}]", order) for k, order in enumerate(orders)]
+    for _, where, order in named:
+        if isinstance(order, str) or not isinstance(order, Sequence):
+            raise OrderError(f"{where} = {order!r}: must be a list of stops")
+    if len(named) > instance.vehicles:
+        vehicles = f"{instance.vehicles} vehicle{'s' * (instance.vehicles > 1)}"
+        raise OrderError(f"orders: there are {len(named)} for {vehicles}")
     found: list[list[int]] = [[] for _ in range(instance.vehicles)]
     seen: set[int] = set()
     for vehicle, where, order in named:
-        if isinstance(order, str) or not isinstance(order, Sequence):
-            raise OrderError(f"{where} = {order!r}: must be a list of stops")
         for stop in order:
             try:
                 number = stop_number(instance, stop)
@@ -139,7 +142,3 @@ def plan_in_order(instance: Instance, orders: Sequence[Sequence[int]]) -> Soluti
     if broken is not None:
         raise OrderError(broken.in_words(instance))
     return solution_for(instance, orders)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
