@@ -10,7 +10,7 @@ import numpy as np
 import decost
 from decost import Instance, Result, Solution, Visit, check
 from decost.problem.plan import alternative_numbers, timed_route, with_idle_vehicles
-from oracle import tiny_instance
+from oracle import Shift, Way, best_stays, sequences, shifts, tiny_instance
 
 
 def random_plan(random: np.random.Generator) -> tuple[Instance, Solution]:
@@ -62,6 +62,16 @@ def heading(plan: Solution, vehicle: int, now: float) -> Visit | None:
     return rest[0] if rest and left < now else None
 
 
+def goes_home(instance: Instance, plan: Solution, now: float) -> bool:
+    """Whether a vehicle is on its way home, or there again."""
+    for vehicle, route in enumerate(plan.routes):
+        past = begun(plan, vehicle, now)
+        has_left = past[-1].leave < now if past else instance.fleet[vehicle].underway
+        if has_left and len(past) == len(route.visits):
+            return True
+    return False
+
+
 def required(instance: Instance, plan: Solution) -> int:
     """Count the required stops that a plan visits."""
     return sum(bool(instance.required[visit.stop]) for visit in plan.visits)
@@ -102,6 +112,76 @@ def faults(old: Solution, now: float, new: Result, gone: Any = ()) -> Iterator[s
         yield "visits a stop that fell away"
 
 
+def best_continuation(instance: Instance, plan: Solution, now: float) -> tuple[int, float]:
+    """Most required stops and profit of all plans that keep what has begun, by enumeration.
+
+    Where travel times are given by a matrix, nobody may be on the way home.
+    """
+    team: dict[int, float] = {0: 0.0}
+    past = [visit for vehicle in range(instance.vehicles) for visit in begun(plan, vehicle, now)]
+    closed = {visit.stop for visit in past}
+    heads = {
+        visit.stop: vehicle
+        for vehicle in range(instance.vehicles)
+        if (visit := heading(plan, vehicle, now)) is not None
+    }
+    for vehicle, shift in enumerate(shifts(instance)):
+        first = heading(plan, vehicle, now)
+        ways = [way for way in shift.ways if way.stop not in closed]
+        ways = [way for way in ways if heads.get(way.stop, vehicle) == vehicle]
+        start = [
+            way
+            for way in ways
+            if first is not None and (way.stop, way.which) == (first.stop, first.alternative)
+        ]
+        more: dict[int, float] = {}
+        mine = _continued(instance, plan, vehicle, now, shift._replace(ways=tuple(ways)), start)
+        for done, profit in team.items():
+            for some, extra in mine.items():
+                if done & some == 0 and profit + extra > more.get(done | some, -1.0):
+                    more[done | some] = profit + extra
+        team = more
+    needed = sum(1 << stop for stop in range(1, instance.nodes) if instance.required[stop])
+    before = sum(bool(instance.required[stop]) for stop in closed)
+    count, profit = max(((done & needed).bit_count(), p) for done, p in team.items())
+    return before + count, sum(visit.profit for visit in past) + profit
+
+
+def _continued(
+    instance: Instance, plan: Solution, vehicle: int, now: float, shift: Shift, first: list[Way]
+) -> dict[int, float]:
+    """Most profit of the rest of a route by the set of stops on it."""
+    route, past = plan.routes[vehicle], begun(plan, vehicle, now)
+    time, place = route.depart, shift.start
+    if past:
+        number = int(instance.alternative_first[past[-1].stop]) + (past[-1].alternative or 0)
+        time, place = past[-1].leave, int(instance.alternative_place[number])
+    leaves = bool(past) or instance.fleet[vehicle].underway
+    if not past and not route.visits:
+        time = shift.begin
+    if first:
+        pass
+    elif time < now and leaves and len(route.visits) == len(past):  # it goes home first
+        time, place = max(now, time + shift.travel[place][shift.end]), shift.end
+    elif not past:
+        time = max(now, shift.begin)
+    shift = shift._replace(begin=time, start=place)
+    routes: list[tuple[Way, ...]] = [(), *sequences(shift, (), 0, place, time)]
+    if first:
+        begin = max(time + shift.travel[place][first[0].place], first[0].open)
+        leave = begin + first[0].min_stay
+        on = sequences(shift, tuple(first), 1 << first[0].stop, first[0].place, leave)
+        routes = [tuple(first), *on]
+    best: dict[int, float] = {}
+    for one in routes:
+        stays = best_stays(shift, one)
+        if stays is not None:
+            done = sum(1 << way.stop for way in one)
+            profit = sum(way.profit(stay) for way, stay in zip(one, stays, strict=True))
+            best[done] = max(profit, best.get(done, 0.0))
+    return best
+
+
 def main(first: int, count: int) -> int:
     """Cut plans, and tell what is wrong."""
     wrong = 0
@@ -109,10 +189,10 @@ def main(first: int, count: int) -> int:
         random = np.random.default_rng(seed)
         instance, plan = random_plan(random)
         now = random_time(random, instance, plan)
-        method = str(random.choice(["greedy", "search"]))
-        options = {"iterations": 5} if method == "search" else {}
+        method = str(random.choice(["greedy", "search", "auto"]))
+        options: dict[str, Any] = {"search": {"iterations": 5}, "auto": {"time_limit": 0.3}}
         try:
-            result = decost.replan(instance, plan, now, method=method, **options)
+            result = decost.replan(instance, plan, now, method=method, **options.get(method, {}))
             found = list(faults(plan, now, result))
             before = required(instance, plan), plan.profit
             after = required(instance, result.solution), result.profit

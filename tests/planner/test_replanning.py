@@ -21,6 +21,7 @@ from decost import (
     make_solution,
     replan,
 )
+from oracle import tiny_instance
 
 LINE = Instance.build(
     depot=Place(x=0, y=0),
@@ -260,6 +261,25 @@ def test_random_cuts(method: str) -> None:
         assert list(cuts.faults(plan, now, result)) == [], seed
         before = cuts.required(instance, plan), plan.profit * (1 - 1e-12)
         assert (cuts.required(instance, result.solution), result.profit) >= before, seed
+
+
+def test_best_continuation() -> None:
+    """The continuation of tiny plans is the best of all that there are, and proven to be."""
+    proven = 0
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        instance = tiny_instance(random)
+        plan = decost.solve(instance, "greedy").solution
+        now = cuts.random_time(random, instance, plan)
+        if instance.xy is None and cuts.goes_home(instance, plan, now):
+            continue
+        result = replan(instance, plan, now)
+        best = cuts.best_continuation(instance, plan, now)
+        assert cuts.required(instance, result.solution) == best[0], seed
+        assert result.profit == pytest.approx(best[1], rel=1e-6, abs=1e-9), seed
+        assert result.bound is None or result.bound >= best[1] * (1 - 1e-6), seed
+        proven += result.status == "optimal"
+    assert proven > 50
 
 
 @pytest.mark.parametrize("keep", ["route", "order", "stop"])

@@ -184,9 +184,15 @@ def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
                 if method.warm_up is not None:
                     method.warm_up()
             _PREPARED.add(name)
+    instances = tuple(instances)
     if method.uses is not None:
         for other in {one: None for instance in instances for one in method.uses(instance)}:
             prepare(other)
+    if any(instance.required.any() for instance in instances):
+        from decost.planner.requirements import warm_up
+
+        with _PREPARING:
+            warm_up()
     return method
 
 

@@ -479,7 +479,7 @@ def _in_order(
         limit = options.get("time_limit")
         firsts = dict.fromkeys(cut.heads(), 1)
         deadline = Deadline(10.0 if limit is None else limit)
-        orders = insert_stops(sub, orders, firsts, deadline)
+        orders = deadline.work(lambda: insert_stops(sub, orders, firsts, deadline)) or orders
     result = replace(
         judged(sub, solution_for(sub, orders)),
         method=f"{method} (keep {'order' if insert else 'route'})",
