@@ -85,7 +85,7 @@ def solving_tasks(
     """
     method = get_method(contender.method)
     read_options(method, contender.given)
-    if vehicles > 1 and not method.teams:
+    if vehicles > 1 and "teams" not in method.can:
         raise MethodError(f"method {method.name!r}: plans for one vehicle, not for {vehicles}")
     size = BATCH if method.many is not None else 1
     files = key_of(setting, 0, contender).files

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decost.method.result import Result
+    from decost.problem.instance import Instance
+    from decost.problem.plan import Route
 
 
 def print_plan(result: Result) -> None:
-    """Print a plan, a table a route."""
+    """Print a plan, a table a route, and what is known about it."""
     from rich.table import Table
 
     console = _console()
@@ -18,23 +21,58 @@ def print_plan(result: Result) -> None:
     title = shown(instance.name) or instance.problem
     visits = len(result.solution.visits)
     console.print(f"{title}: {visits} of {instance.stops} stops", style="bold")
-    for number, route in enumerate(result.solution.routes, start=1):
-        heading = "" if len(result.solution.routes) == 1 else f"route {number}"
+    several = instance.alternative_count > instance.stops
+    for number, route in enumerate(result.solution.routes):
+        heading = _heading(instance, number)
         if not route.visits:
-            console.print(f"{heading or 'route'}: stays at the depot")
+            console.print(f"{heading or 'route'}: {_idle(instance, number, route)}")
             continue
         table = Table(title=heading, title_justify="left", box=_box())
         table.add_column("stop", no_wrap=True)
-        for column in ("arrive", "start", "stay", "leave", "profit"):
+        columns = ["arrive", "start", "stay", "leave", "profit"] + ["alternative"] * several
+        for column in columns:
             table.add_column(column, justify="right", no_wrap=True)
         for visit in route.visits:
-            times = (visit.arrive, visit.start, visit.stay, visit.leave, visit.profit)
-            label = instance.label(visit.stop)
-            table.add_row(shown(str(label)), *(f"{value:.2f}" for value in times))
+            required = " (required)" if instance.required[visit.stop] else ""
+            table.add_row(
+                shown(f"{instance.label(visit.stop)}{required}"),
+                shown_time(instance, visit.arrive),
+                shown_time(instance, visit.start),
+                f"{visit.stay:.2f}",
+                shown_time(instance, visit.leave),
+                f"{visit.profit:.2f}",
+                *[str(visit.alternative)] * several,
+            )
         table.add_section()
-        table.add_row("back", f"{route.finish:.2f}", "", "", "", f"{route.profit:.2f}")
+        table.add_row("back", shown_time(instance, route.finish), "", "", "", f"{route.profit:.2f}")
         console.print(table)
+    if instance.geographic and instance.matrix is None and instance.matrices is None:
+        console.print(f"ways are {instance.detour:g} times as long as great circles")
     console.print(_summary(result))
+    for line in _requirements(result):
+        console.print(shown(line))
+
+
+def shown_time(instance: Instance, time: float) -> str:
+    """Write a time: by the clock if the unit is minutes."""
+    from decost.problem.clock_times import format_time
+
+    return f"{time:.2f}" if instance.unit is None else format_time(time)
+
+
+def _heading(instance: Instance, vehicle: int) -> str:
+    name = instance.fleet[vehicle].id
+    if name != str(vehicle + 1):
+        return shown(name)
+    return "" if instance.vehicles == 1 else f"route {vehicle + 1}"
+
+
+def _idle(instance: Instance, vehicle: int, route: Route) -> str:
+    mine = instance.fleet[vehicle]
+    if mine.underway:
+        late = f", {route.late:.2f} too late" if route.late else ""
+        return f"goes home, is there at {shown_time(instance, route.finish)}{late}"
+    return "stays at the depot" if mine.start == 0 else "does not move"
 
 
 def _summary(result: Result) -> str:
@@ -48,6 +86,22 @@ def _summary(result: Result) -> str:
         f"profit {result.profit:.6g}, {result.status}{bound}; "
         f"{result.method}{found_by}, {result.runtime:.3f} s"
     )
+
+
+def _requirements(result: Result) -> Iterator[str]:
+    """Say which required stops are left out, and why as far as is known."""
+    instance = result.instance
+    visited = {visit.stop for visit in result.solution.visits}
+    stops = instance.required.nonzero()[0].tolist()
+    missing = [str(instance.label(stop)) for stop in stops if stop not in visited]
+    if not missing:
+        return
+    proven = ""
+    if result.required_bound < len(stops):
+        proven = f", at most {result.required_bound} can be"
+    yield f"required: {result.required_visited} of {len(stops)} are visited{proven}"
+    yield f"left out: {', '.join(missing)}"
+    yield from result.reasons
 
 
 def print_set(answers: list[dict[str, Any]]) -> None:

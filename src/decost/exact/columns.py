@@ -37,6 +37,7 @@ from decost.exact.pricing import (
 )
 from decost.exact.tree import SHARE, Branch, Incumbent, Tree, root_branch
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method
 from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
@@ -671,5 +672,6 @@ METHOD = Method(
     description="Proven best plan for a team: column generation with exact stays and bounds.",
     function=columns,
     options=ExactOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

@@ -472,12 +472,18 @@ def can_start(arrays: Arrays, i: int, time: float) -> bool:
 @jit
 def earliest_starts(arrays: Arrays, kind: int) -> FloatArray:
     """Earliest start of service everywhere, over all ways that keep all windows."""
+    return earliest_from(arrays, kind, arrays.type_start[kind], arrays.type_begin[kind])
+
+
+@jit
+def earliest_from(arrays: Arrays, kind: int, place: int, time: float) -> FloatArray:
+    """Earliest start of service everywhere of a vehicle that leaves some place at some time."""
     nodes = len(arrays.open)
     travel = arrays.planes[arrays.type_plane[kind]]
     done = np.zeros(nodes, dtype=np.bool_)
     early = np.full(nodes, np.inf)
     leave = np.full(nodes, np.inf)
-    leave[0] = arrays.type_begin[kind]
+    leave[0] = time
     for _ in range(nodes):
         best = -1
         for i in range(nodes):
@@ -486,13 +492,13 @@ def earliest_starts(arrays: Arrays, kind: int) -> FloatArray:
         if best < 0:
             break
         done[best] = True
-        at = arrays.type_start[kind] if best == 0 else arrays.place[best]
+        at = place if best == 0 else arrays.place[best]
         for j in range(1, nodes):
             if not done[j] and arrays.admits[kind, j]:
-                time = max(leave[best] + travel[at, arrays.place[j]], arrays.open[j])
-                if time < early[j] and can_start(arrays, j, time):
-                    early[j] = time
-                    leave[j] = time + arrays.min_stay[j]
+                start = max(leave[best] + travel[at, arrays.place[j]], arrays.open[j])
+                if start < early[j] and can_start(arrays, j, start):
+                    early[j] = start
+                    leave[j] = start + arrays.min_stay[j]
     return early
 
 

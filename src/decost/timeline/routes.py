@@ -236,6 +236,8 @@ def _stays(instance: Instance, flat: IntArray, start: IntArray, kinds: IntArray)
 
 def _alternatives(network: Network, kind: int, stops: IntArray) -> tuple[IntArray, int]:
     """Choose alternatives for an order of stops; also give where it breaks."""
+    if not len(stops):  # the vehicle does not move
+        return stops, -1
     number = np.searchsorted(network.number, stops)
     for position, (k, stop) in enumerate(zip(number.tolist(), stops.tolist(), strict=True)):
         if k == len(network.number) or network.number[k] != stop:  # it has no alternative
