@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import decost
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
-from decost.exact import master
 from decost.exact.exact import ExactOptions
 from decost.exact.tree import Branch, Incumbent
 from decost.method.deadline import Deadline
@@ -72,7 +71,7 @@ def judged(family: str, nodes: int, seed: int, vehicles: int) -> tuple[Instance,
     "drawn", [("paper", 30, 3, 3), ("paper", 18, 3, 2), ("mixed", 12, 1, 2), ("mixed", 12, 6, 2)]
 )
 def test_branches_close_a_gap(way: str, drawn: tuple[str, int, int, int]) -> None:
-    """Where a mix of routes earns more than any plan, by stops or arcs: `milp` proves the same."""
+    """Where shares of routes earn more than any plan, by stops or arcs: `milp` proves the same."""
     instance, profit = judged(*drawn)
     result = solve(instance, "columns", time_limit=60)
     assert result.status == "optimal"
@@ -183,27 +182,22 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("moment", [1, 4])
-@pytest.mark.parametrize(
-    "name", ["team_problem", "priced", "improve_penalties", "run_interruptibly"]
-)
+@pytest.mark.parametrize("name", ["team_problem", "priced", "improve_penalties", "combine"])
 def test_ctrl_c_returns_the_best_plan(
     monkeypatch: pytest.MonkeyPatch, name: str, moment: int
 ) -> None:
     """An interruption at any moment of the search is an end like any other."""
     calls = []
-    owner = master if name == "run_interruptibly" else module
-    function = getattr(owner, name)
+    function = getattr(module, name)
 
     def interrupted(*given: object) -> object:
         calls.append(1)
-        if name == "run_interruptibly":
-            return True
-        if len(calls) == moment or name == "team_problem":
+        if len(calls) == moment or name in ("team_problem", "combine"):
             raise KeyboardInterrupt
         return function(*given)
 
     decost.prepare("columns")
-    monkeypatch.setattr(owner, name, interrupted)
+    monkeypatch.setattr(module, name, interrupted)
     monkeypatch.setattr(module, "TRIES", module.TRIES[:1])
     result = solve(hard_instance(), "columns", time_limit=60)
     assert result.runtime < 30

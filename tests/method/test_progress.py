@@ -30,7 +30,7 @@ def test_numbers_are_plain() -> None:
     """Whatever a method reports, a listener gets numbers of Python's own."""
     told: list[Progress] = []
     Reporter(told.append, Deadline()).report(np.float64(1), np.float64(2))
-    assert [type(number) for number in told[0][:3]] == [float, float, float]
+    assert [type(number) for number in told[0]] == [float, float, float]
 
 
 def test_false_ends_it() -> None:
@@ -68,6 +68,7 @@ def test_nobody_listens() -> None:
     """Reports without a listener go nowhere."""
     Reporter(None, Deadline()).report(1.0, 2.0)
     assert Progress(1.0, 2.0).plan() is None
+    assert repr(Progress(1.0, 2.0)) == "Progress(seconds=1.0, profit=2.0, bound=None)"
 
 
 @pytest.mark.parametrize("method", ["exact", "columns", "search", "gfacs", "auto"])

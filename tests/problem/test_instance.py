@@ -376,7 +376,7 @@ BAD_PIECES: list[tuple[Any, str]] = [
     ([1, 2], "stop 1: profit: has shape (2,), must be (pieces, 2)"),
     ([[3, 2, 1], [1, 1, 1]], "stop 1: profit: has shape (2, 3), must be (pieces, 2)"),
     ([[1]], "stop 1: profit: has shape (1, 1), must be (pieces, 2)"),
-    ("ab", "pieces: must be a regular table of numbers"),
+    ("ab", "stop 1: profit: must be a regular table of numbers"),
     ([[0, 1e308], [0, 1e308]], "stop 1: max_stay = inf: must be finite"),
 ]
 

@@ -24,6 +24,7 @@ from decost.method.deadline import SLICE, Deadline
 from decost.method.options import ImprovingOptions, Method, Stays
 from decost.method.progress import Reporter
 from decost.method.result import Result
+from decost.method.value import Scale
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.plan import Solution, make_solution
 from decost.search.construct import first_plan
@@ -146,7 +147,10 @@ def gfacs(instance: Instance, options: AntsOptions) -> Result:
     network = _load(options.weights)
     best = _Best(options.start)
     reporter = Reporter(
-        options.progress, deadline, lambda: _solution(instance, best, options.stays)
+        options.progress,
+        deadline,
+        Scale(instance),
+        lambda: _solution(instance, best, options.stays),
     )
     with suppress(KeyboardInterrupt, NoTimeError):
         _search(instance, network, options, deadline, reporter, best)

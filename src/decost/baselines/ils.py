@@ -19,6 +19,7 @@ from decost.method.deadline import Deadline
 from decost.method.options import Method, RoundsOptions, Stays
 from decost.method.progress import Reporter
 from decost.method.result import Result
+from decost.method.value import Scale
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
 from decost.timeline.network import ALL_TYPES, network_as_given, useful_alternatives
@@ -46,7 +47,7 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
     compares with, for one or several routes.
     """
     deadline = Deadline(options.time_limit)
-    reporter = Reporter(options.progress, deadline)
+    reporter = Reporter(options.progress, deadline, Scale(instance))
     network = network_as_given(instance.arrays)  # node k is stop k
     rules = Rules(options.roulette, options.reset_worst, options.stays == "optimal")
     plan, best = (make_plan(instance.nodes, instance.vehicles) for _ in range(2))

@@ -353,12 +353,12 @@ class Labels:
             return
         grid = make_grid(*problem, problem.grid_steps())
         state = np.array([1.0, np.inf, 0.0])
-        bounds = improve_penalties(*problem, grid, penalty, state, known.value, 1)
+        bounds = improve_penalties(*problem, grid, penalty, state, known.value)
         known.bound = min(known.bound, rounded(bounds.root[0], grain))
         while not self.done and not self.full and deadline.left > 0:
             part = deadline.child(patience)
             while part.left > 0 and state[0] > LAST_STEP and known.bound > known.value:
-                better = improve_penalties(*problem, grid, penalty, state, known.value, 1)
+                better = improve_penalties(*problem, grid, penalty, state, known.value)
                 if better.root[0] < bounds.root[0]:
                     bounds = better
                 known.bound = min(known.bound, rounded(bounds.root[0], grain))
@@ -406,10 +406,10 @@ class Labels:
 
     def _take_over_better_plan(self) -> None:
         """If somebody else has a better plan, look only for routes that are better than it."""
-        plan = self._better_plan(float(self.store.best[0])) if self._better_plan else None
-        if plan is not None:
-            self._known.route, self._known.value = list(plan.routes[0].stops), plan.profit
-            self.store.best[0], self.store.counter[BEST] = plan.profit, -1
+        better = self._better_plan(float(self.store.best[0])) if self._better_plan else None
+        if better is not None:
+            self._known.route, self._known.value = better
+            self.store.best[0], self.store.counter[BEST] = self._known.value, -1
 
 
 def rounded(bound: float, grain: float) -> float:

@@ -21,8 +21,16 @@ def no_plan() -> None:
     """Tell of no plan."""
 
 
-class Progress(NamedTuple):
-    """What a method has reached.
+class Figures(NamedTuple):
+    """The numbers of a report."""
+
+    seconds: float
+    profit: float
+    bound: float | None = None
+
+
+class Progress(Figures):
+    """What a method has reached: three numbers, and for whoever wants it the plan.
 
     Attributes
     ----------
@@ -39,10 +47,7 @@ class Progress(NamedTuple):
         How many required stops the best plan visits: that counts before its profit.
     """
 
-    seconds: float
-    profit: float
-    bound: float | None = None
-    plan: Callable[[], Solution | None] = no_plan
+    plan: Callable[[], Solution | None] = staticmethod(no_plan)
     required_visited: int = 0
 
 
@@ -98,7 +103,9 @@ class Reporter:
         visited, profit = self._scale.split(told[0])
         limit = None if told[1] is None else self._scale.profit_bound(told[1], visited)
         seconds = time.perf_counter() - self._begin
-        answer = self._listener(Progress(seconds, profit, limit, self._plan, visited))
+        news = Progress(seconds, profit, limit)
+        news.plan, news.required_visited = self._plan, visited
+        answer = self._listener(news)
         if isinstance(answer, bool | np.bool_) and not answer:
             self._listener = None
             self._deadline.cancel()

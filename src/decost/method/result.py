@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
+from decost.problem.versions import version_of
 
 if TYPE_CHECKING:
     from decost.planner.explanation import Explanation
@@ -154,16 +155,25 @@ class Result:
             "bound": self.bound,
             "runtime": self.runtime,
             "seed": self.seed,
-            "routes": [
-                [
-                    {
-                        "stop": self.instance.label(visit.stop),
-                        "start": visit.start,
-                        "stay": visit.stay,
-                        "profit": visit.profit,
-                    }
-                    for visit in route.visits
-                ]
-                for route in self.solution.routes
-            ],
+            "routes": self._routes(),
         }
+
+    def _routes(self) -> list[Any]:
+        """Give the routes as the version of the file format has them that the instance needs."""
+        label = self.instance.label
+        general = version_of(self.instance) == 2
+        routes: list[Any] = []
+        for k, route in enumerate(self.solution.routes):
+            visits = [
+                {"stop": label(visit.stop)}
+                | ({"alternative": visit.alternative} if general else {})
+                | {"start": visit.start, "stay": visit.stay, "profit": visit.profit}
+                for visit in route.visits
+            ]
+            if not general:
+                routes.append(visits)
+                continue
+            late = {"late": route.late} if route.late else {}
+            times = {"depart": route.depart, "finish": route.finish} | late
+            routes.append({"vehicle": self.instance.fleet[k].id} | times | {"visits": visits})
+        return routes

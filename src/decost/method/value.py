@@ -23,8 +23,12 @@ class Scale:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self.bonus = instance.arrays.bonus
-        self.required = int(instance.required.sum())
-        self.most = float(instance.full_profits.sum())
+        self.required = int(instance.required.sum()) if self.bonus > 0.0 else 0
+
+    @property
+    def most(self) -> float:
+        """Most that all stops together can earn."""
+        return float(self._instance.full_profits.sum())
 
     @property
     def value_bound(self) -> float:
@@ -33,6 +37,8 @@ class Scale:
 
     def visited(self, solution: Solution) -> int:
         """Count the required stops that a plan visits."""
+        if self.required == 0:
+            return 0
         return sum(bool(self._instance.required[visit.stop]) for visit in solution.visits)
 
     def value(self, solution: Solution) -> float:
@@ -51,6 +57,16 @@ class Scale:
     def profit_bound(self, bound: float, visited: int) -> float:
         """Bound the profit of plans that visit so many required stops, by a bound on values."""
         return min(bound - self.bonus * visited, self.most)
+
+    def bound_of(self, result: Result) -> float:
+        """Bound the values of all plans that are better than a result's, by what it has proven."""
+        if result.bound is None:
+            return self.value_bound
+        return self.bonus * result.required_bound + result.bound
+
+    def proven(self, result: Result) -> bool:
+        """Whether a result proves that no plan is better than its own."""
+        return result.bound is not None and self.value(result.solution) >= self.bound_of(result)
 
     def required_bound(self, bound: float) -> int:
         """Bound the required stops of any plan, by a bound on values."""
@@ -88,7 +104,9 @@ def judged(
     status: Status = "optimal" if proven else "feasible"
     if visited < scale.required:
         status = "infeasible" if most < scale.required else "incomplete"
-    if bound is not None:
+    if proven and visited == scale.required:
+        bound = solution.profit
+    elif bound is not None:
         bound = max(solution.profit, scale.profit_bound(bound, visited))
     return Result(
         instance,

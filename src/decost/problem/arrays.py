@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from decost.problem.fields import BoolArray, FloatArray, IntArray
+from decost.problem.fields import BoolArray, FloatArray, IntArray, frozen
 
 if TYPE_CHECKING:
     from decost.problem.instance import Instance
@@ -51,9 +51,13 @@ def arrays_of(instance: Instance) -> Arrays:
     """Give an instance as the kernels take it; all arrays are read-only."""
     horizon = instance.horizon
     # No stay is longer than the horizon, and so sums stay exact.
-    length = np.minimum(instance.piece_length, horizon)
+    length = frozen(np.minimum(instance.piece_length, horizon))
     types, vehicle_type = _types(instance)
-    arrays = Arrays(
+    fleet = instance.fleet
+    numbers = [(fleet[k].start, fleet[k].end, instance.vehicle_plane[k]) for k in types]
+    type_start, type_end, type_plane = _columns(numbers, np.int64)
+    type_begin, type_due = _columns([(fleet[k].begin, fleet[k].due) for k in types], np.float64)
+    return Arrays(
         planes=instance.planes,
         stop=instance.alternative_stop,
         place=instance.alternative_place,
@@ -67,22 +71,18 @@ def arrays_of(instance: Instance) -> Arrays:
         piece_rate=instance.piece_rate,
         piece_length=length,
         required=instance.required,
-        admits=_admits(instance, types),
-        type_start=np.array([instance.fleet[k].start for k in types], dtype=np.int64),
-        type_end=np.array([instance.fleet[k].end for k in types], dtype=np.int64),
-        type_begin=np.array([instance.fleet[k].begin for k in types], dtype=np.float64),
-        type_due=np.array([instance.fleet[k].due for k in types], dtype=np.float64),
-        type_plane=np.array([instance.vehicle_plane[k] for k in types], dtype=np.int64),
-        vehicle_type=vehicle_type,
+        admits=frozen(_admits(instance, types)),
+        type_start=type_start,
+        type_end=type_end,
+        type_begin=type_begin,
+        type_due=type_due,
+        type_plane=type_plane,
+        vehicle_type=frozen(vehicle_type),
         bonus=_bonus(instance, length) if instance.required.any() else 0.0,
         horizon=horizon,
         slack=instance.tolerance / 1000,
         triangle=instance.matrix is None and instance.matrices is None,
     )
-    for values in arrays:
-        if isinstance(values, np.ndarray):
-            values.flags.writeable = False
-    return arrays
 
 
 def _types(instance: Instance) -> tuple[list[int], IntArray]:
@@ -102,6 +102,10 @@ def _types(instance: Instance) -> tuple[list[int], IntArray]:
             types.append(k)
         vehicle_type[k] = known[key]
     return types, vehicle_type
+
+
+def _columns(rows: list[tuple[Any, ...]], kind: Any) -> Any:
+    return frozen(np.array(rows, dtype=kind).T.copy())
 
 
 def _admits(instance: Instance, types: list[int]) -> BoolArray:

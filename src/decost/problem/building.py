@@ -397,7 +397,8 @@ class _Columns:
         home = stop
         if record.place is not None:
             home = self._rows.find(f"{where}: place", record.place)
-        pieces = _pieces(where, record, record.min_stay or 0.0)
+        shortest = _duration(f"{where}: min_stay", record.min_stay)
+        pieces = _pieces(where, record, shortest or 0.0)
         admitted = self._vehicles(where, record.vehicles)
         for k, one in enumerate([Alternative()] if given is None else given):
             here = where if single else f"{where}: alternatives[{k}]"
@@ -411,12 +412,12 @@ class _Columns:
             self._place.append(home if place is None else place)
             self._add_values(here, one, record)
             own = any(value is not None for value in (one.rate, one.max_stay, one.profit))
-            shortest = self._values["min_stay"][-1]
             if own and one.profit is None:
                 for field, value in (("rate", one.rate), ("max_stay", one.max_stay)):
                     if value is None:
                         raise InstanceError(f"{here}: {field}: missing")
-            self._pieces.append(_pieces(here, one, shortest) if own else pieces)
+            least = self._values["min_stay"][-1]
+            self._pieces.append(_pieces(here, one, least) if own else pieces)
             self._admitted.append(
                 admitted if one.vehicles is None else self._vehicles(here, one.vehicles)
             )

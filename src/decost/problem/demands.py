@@ -82,9 +82,9 @@ def _validate_speeds(instance: Instance) -> None:
     if not np.isfinite(longest / slowest):
         raise InstanceError(f"speed = {slowest}: travel times are not finite")
     matrices, places = len(instance.speeds), len(instance.xy)
-    if matrices > 1 and matrices * places**2 > MAX_TRAVEL_TIMES:
+    if matrices * places**2 > MAX_TRAVEL_TIMES:
         raise InstanceError(
-            f"speed: {matrices} different ones between {places} places, which are more than "
+            f"speed: {matrices} different ones between {places} places make more than "
             f"{MAX_TRAVEL_TIMES} travel times"
         )
 
@@ -118,7 +118,10 @@ def many_pieces(
         raise InstanceError(f"pieces: there are {len(pieces)} lists for {size} {what}")
     tables = [np.empty((0, 2))]
     for k in range(1, size):
-        found = table("pieces", pieces[k])
+        try:
+            found = table("profit", pieces[k])
+        except InstanceError as error:
+            raise InstanceError(f"{alternative_name(instance, k)}: {error}") from None
         if found.size == 0:
             found = tables[0]
         if found.ndim != 2 or found.shape[1] != 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,8 @@ import numpy.typing as npt
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+_Array = TypeVar("_Array", bound=npt.NDArray[Any])
 
 TOLERANCE = 1e-6
 """Times may be off by this share of the horizon, profits by this share of the profit."""
@@ -144,3 +146,9 @@ def truth_table(field: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Bo
     if given.dtype != np.bool_ and given.size:
         raise InstanceError(f"{field}: must hold true and false, not {given.dtype}")
     return np.array(given, dtype=np.bool_, order="C")
+
+
+def frozen(array: _Array) -> _Array:
+    """Let nobody write to an array any more."""
+    array.flags.writeable = False
+    return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from decost.problem.fields import (
     amount,
     column,
     finite,
+    frozen,
     positive,
     table,
     text,
@@ -54,8 +55,6 @@ else:
             value = thing.__dict__[self.function.__name__] = self.function(thing)
             return value
 
-
-_Array = TypeVar("_Array", bound=npt.NDArray[Any])
 
 Problem: TypeAlias = Literal["OP", "OPTW", "OPVP", "OPTWVP", "TOP", "TOPTW", "TOPVP", "TOPTWVP"]
 
@@ -239,7 +238,8 @@ class Instance:
         if fleet is not None:
             given = len(fleet) if vehicles is None else vehicles
         put("vehicles", whole_number("vehicles", given, 1, MAX_VEHICLES))
-        put("_fleet", own_fleet(self, fleet, rows))
+        differ = fleet is not None or len(self.profiles) > 1
+        put("_fleet", own_fleet(self, fleet, rows) if differ else None)
 
         put("required", np.zeros(nodes, dtype=np.bool_))
         if required is not None:
@@ -583,14 +583,14 @@ class Instance:
     @cached_property
     def alternative_first(self) -> IntArray:
         """First alternative of every stop, and at last one more than there are."""
-        return _frozen(np.arange(self.nodes + 1) if self._first is None else self._first)
+        return frozen(np.arange(self.nodes + 1) if self._first is None else self._first)
 
     @cached_property
     def alternative_stop(self) -> IntArray:
         """Stop of every alternative."""
         if self._first is None:
-            return _frozen(np.arange(self.nodes))
-        return _frozen(np.repeat(np.arange(self.nodes), np.diff(self._first)))
+            return frozen(np.arange(self.nodes))
+        return frozen(np.repeat(np.arange(self.nodes), np.diff(self._first)))
 
     @property
     def alternative_place(self) -> IntArray:
@@ -612,33 +612,35 @@ class Instance:
         for k in range(1, int(number.max())):
             here = self.piece_start[:-1][number > k] + k
             offset[here] = offset[here - 1] + self.piece_length[here - 1]
-        return _frozen(offset)
+        return frozen(offset)
 
     @cached_property
     def alternative_max_stay(self) -> FloatArray:
         """Longest stay by every alternative."""
-        return _frozen(self.alternative_min_stay + self.per_alternative(self.piece_length))
+        return frozen(self.alternative_min_stay + self.per_alternative(self.piece_length))
 
     @cached_property
     def alternative_full_profit(self) -> FloatArray:
         """Profit of the longest stay by every alternative."""
         earned = self.per_alternative(self.piece_rate * self.piece_length)
-        return _frozen(self.alternative_reward + earned)
+        return frozen(self.alternative_reward + earned)
 
     @cached_property
     def full_profits(self) -> FloatArray:
         """Most that each stop can earn by any alternative."""
         most = np.zeros(self.nodes)
         np.maximum.at(most, self.alternative_stop, self.alternative_full_profit)
-        return _frozen(most)
+        return frozen(most)
 
     def per_alternative(self, values: FloatArray) -> FloatArray:
         """Add up values of pieces for every alternative."""
         size = len(self.alternative_open)
-        owner = np.repeat(np.arange(size), np.diff(self.piece_start))
-        total = np.zeros(size)
-        np.add.at(total, owner, values)
-        return total
+        return np.bincount(self._piece_alternative, values, size).astype(np.float64, copy=False)
+
+    @cached_property
+    def _piece_alternative(self) -> IntArray:
+        number = np.diff(self.piece_start)
+        return frozen(np.repeat(np.arange(len(number)), number))
 
     def _by_node(self, field: str) -> FloatArray:
         if self._first is not None:
@@ -690,7 +692,7 @@ class Instance:
         self._by_node("open")
         if (np.diff(self.piece_start) > 1).any():
             raise InstanceError("rate: there are stops with several pieces: use pieces")
-        return _frozen(self.per_alternative(self.piece_rate))
+        return frozen(self.per_alternative(self.piece_rate))
 
     @cached_property
     def speeds(self) -> tuple[float, ...]:
@@ -713,19 +715,19 @@ class Instance:
             lengths = straight_lines(self.xy)
         if len(self.speeds) == 1:
             lengths /= self.speeds[0]
-            return _frozen(lengths)[None]
-        return _frozen(lengths / np.array(self.speeds)[:, None, None])
+            return frozen(lengths)[None]
+        return frozen(lengths / np.array(self.speeds)[:, None, None])
 
     @cached_property
     def vehicle_plane(self) -> IntArray:
         """Which of `planes` holds for each vehicle."""
         if self._fleet is None or len(self.planes) == 1:
-            return _frozen(np.zeros(self.vehicles, dtype=np.int64))
+            return frozen(np.zeros(self.vehicles, dtype=np.int64))
         if self.matrices is not None:
             planes = [self.profiles.index(str(one.profile)) for one in self._fleet]
         else:
             planes = [self.speeds.index(one.speed) for one in self.fleet]
-        return _frozen(np.array(planes, dtype=np.int64))
+        return frozen(np.array(planes, dtype=np.int64))
 
     @cached_property
     def travel(self) -> FloatArray:
@@ -772,8 +774,3 @@ def _same(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)  # type: ignore[arg-type]
     return one == other
-
-
-def _frozen(array: _Array) -> _Array:
-    array.flags.writeable = False
-    return array

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from decost.problem.plan import Route, Solution, Visit, idle_route, with_idle_ve
 from decost.timeline.network import Network, network_as_given
 from decost.timeline.orders import best_alternatives
 from decost.timeline.stays import first_fault, stays_of_routes, timetable
+
+Numbers: TypeAlias = Sequence[int] | IntArray
 
 
 @dataclass(frozen=True)
@@ -80,15 +83,7 @@ def optimal_stays(
     flat, start = flatten_routes(instance, routes)
     kinds = _kinds(instance, len(routes), vehicles)
     if instance.simple:
-        stays, profit, broken = _stays(instance, flat, start, kinds)
-        numbers = np.zeros(len(flat), dtype=np.int64)
-        ends = start.tolist()
-        return Stays(
-            tuple(stays[a:b] for a, b in pairwise(ends)),
-            profit,
-            broken,
-            tuple(numbers[a:b] for a, b in pairwise(ends)),
-        )
+        return _stays(instance, flat, start, kinds)
     network = network_as_given(instance.arrays)
     chosen = [
         _alternatives(network, int(kind), flat[a:b])
@@ -106,25 +101,16 @@ def optimal_stays(
 
 
 def stays_along(
-    instance: Instance, routes: Sequence[Sequence[int]], vehicles: Sequence[int] | None = None
+    instance: Instance, routes: Sequence[Numbers], vehicles: Sequence[int] | None = None
 ) -> Stays:
     """Find the stays that earn most on routes of alternatives, given by their numbers."""
     start = np.zeros(len(routes) + 1, dtype=np.int64)
     np.cumsum([len(route) for route in routes], out=start[1:])
     flat = np.array(list(chain.from_iterable(routes)), dtype=np.int64)
-    kinds = _kinds(instance, len(routes), vehicles)
-    stays, profit, broken = _stays(instance, flat, start, kinds)
-    ends = start.tolist()
-    numbers = flat - instance.alternative_first[instance.alternative_stop[flat]]
-    return Stays(
-        tuple(stays[a:b] for a, b in pairwise(ends)),
-        profit,
-        broken,
-        tuple(numbers[a:b] for a, b in pairwise(ends)),
-    )
+    return _stays(instance, flat, start, _kinds(instance, len(routes), vehicles))
 
 
-def best_solution(instance: Instance, routes: Sequence[Sequence[int]]) -> Solution:
+def best_solution(instance: Instance, routes: Sequence[Numbers]) -> Solution:
     """Make a plan of feasible routes with optimal stays; other vehicles stay where they are.
 
     Routes are of alternatives, given by their numbers, one a vehicle in their order.
@@ -140,9 +126,12 @@ def best_solution(instance: Instance, routes: Sequence[Sequence[int]]) -> Soluti
         kept, depart, finish = timetable(instance.arrays, kind, route, table)
         if not kept:
             raise ValueError(f"route {list(numbers)} breaks a deadline")
-        stops = instance.alternative_stop[route]
-        which = route - instance.alternative_first[stops]
-        rows = zip(stops.tolist(), *table.tolist(), which.tolist(), strict=True)
+        if instance.simple:
+            rows = zip(route.tolist(), *table.tolist(), repeat(0), strict=False)
+        else:
+            stops = instance.alternative_stop[route]
+            which = route - instance.alternative_first[stops]
+            rows = zip(stops.tolist(), *table.tolist(), which.tolist(), strict=False)
         timed.append(Route(tuple(map(Visit._make, rows)), finish, depart))
     return with_idle_vehicles(instance, timed)
 
@@ -232,14 +221,17 @@ def _kinds(instance: Instance, routes: int, vehicles: Sequence[int] | None) -> I
     return instance.arrays.vehicle_type[numbers]
 
 
-def _stays(
-    instance: Instance, flat: IntArray, start: IntArray, kinds: IntArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
+def _stays(instance: Instance, flat: IntArray, start: IntArray, kinds: IntArray) -> Stays:
+    """Find the stays on routes of alternatives that are in one array."""
     stays = np.zeros(len(flat))
     profit = np.empty(len(kinds))
     broken = np.empty(len(kinds), dtype=np.int64)
     stays_of_routes(instance.arrays, flat, start, kinds, stays, profit, broken)
-    return stays, profit, broken
+    which = flat - instance.alternative_first[instance.alternative_stop[flat]]
+    spans = list(pairwise(start.tolist()))
+    return Stays(
+        tuple(stays[a:b] for a, b in spans), profit, broken, tuple(which[a:b] for a, b in spans)
+    )
 
 
 def _alternatives(network: Network, kind: int, stops: IntArray) -> tuple[IntArray, int]:
