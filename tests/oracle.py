@@ -263,6 +263,16 @@ def tiny_instance(random: np.random.Generator) -> Instance:
     return draw.plain() if random.random() < 0.2 else draw.general()
 
 
+def with_one_required(random: np.random.Generator) -> tuple[Instance, int]:
+    """Draw such an instance with one required stop, any that has an alternative; also give that."""
+    while True:
+        drawn = tiny_instance(random)
+        possible = np.flatnonzero(np.diff(drawn.alternative_first))[1:]
+        if len(possible):
+            stop = int(random.choice(possible))
+            return drawn.replace(required=np.arange(drawn.nodes) == stop), stop
+
+
 class _Drawing:
     """Random parts of one instance; `has` tosses a coin of its own for every kind of part."""
 
