@@ -99,7 +99,8 @@ def judged(
     if visited < scale.required:
         status = "infeasible" if most < scale.required else "incomplete"
     if bound is not None:
-        bound = max(solution.profit, scale.profit_bound(bound, visited))
+        bound = solution.profit if proven else scale.profit_bound(bound, visited)
+        bound = max(solution.profit, bound)
     return Result(
         instance,
         solution,
