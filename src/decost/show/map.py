@@ -408,7 +408,8 @@ def _text_colour(lane: Lane, lanes: Sequence[Lane]) -> str:
     """Colour of what is written about a route: a dark one of its own if there are several."""
     if len(lanes) == 1:
         return INK
-    return to_hex(np.array(to_rgb(lane.colour)) * 0.7)
+    red, green, blue = to_rgb(lane.colour)
+    return to_hex((0.7 * red, 0.7 * green, 0.7 * blue))
 
 
 class _Labelling:
