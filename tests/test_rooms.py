@@ -82,7 +82,7 @@ READERS = {
     "exact/labels.py": "when a route begins, and the first time of a node",
     "search/construct.py": "how long a node is waited for",
     "search/moves.py": "whether a visit is put off",
-    "baselines/milp.py": "judges the others, and so writes the rule anew",
+    "baselines/milp_program.py": "judges the others, and so writes the rule anew",
     "learn/batched_stays.py": "the twin for tensors",
     "learn/features.py": "what a network sees of a stop, and the twin's deadlines",
     "learn/rollout.py": "the twin for tensors",

@@ -353,12 +353,12 @@ class Labels:
             return
         grid = make_grid(*problem, problem.grid_steps())
         state = np.array([1.0, np.inf, 0.0])
-        bounds = improve_penalties(*problem, grid, penalty, state, known.value, 1)
+        bounds = improve_penalties(*problem, grid, penalty, state, known.value)
         known.bound = min(known.bound, rounded(bounds.root[0], grain))
         while not self.done and not self.full and deadline.left > 0:
             part = deadline.child(patience)
             while part.left > 0 and state[0] > LAST_STEP and known.bound > known.value:
-                better = improve_penalties(*problem, grid, penalty, state, known.value, 1)
+                better = improve_penalties(*problem, grid, penalty, state, known.value)
                 if better.root[0] < bounds.root[0]:
                     bounds = better
                 known.bound = min(known.bound, rounded(bounds.root[0], grain))

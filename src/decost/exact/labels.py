@@ -367,13 +367,13 @@ def settle(network: Network, graph: Graph, store: Store, new: int, rule: int, ti
 
 
 @lean
-def onward(network: Network, bounds: Bounds, store: Store, label: int, b: int) -> float:
+def onward(bounds: Bounds, store: Store, label: int, b: int) -> float:
     """Bound on the penalised profit of a label that starts service in step b or later."""
     node = store.label[label].node
     if b >= bounds.best.shape[1]:
         return -np.inf
     to = bounds.successor[node, b]
-    if to >= 0 and has_visited(store.visited, label, network.stop[to]):
+    if to >= 0 and has_visited(store.visited, label, to):
         return float(bounds.second[node, b])
     return float(bounds.best[node, b])
 
@@ -393,7 +393,7 @@ def upper_bound(network: Network, graph: Graph, bounds: Bounds, store: Store, la
     time = here.time - bounds.begin
     first_step = int(np.floor(time / bounds.step + ARC_EPSILON))
     if here.piece_count == 0:
-        return float(here.value) + onward(network, bounds, store, label, first_step) + refund
+        return float(here.value) + onward(bounds, store, label, first_step) + refund
     piece = here.piece_first
     end = piece + here.piece_count
     room = 0.0
@@ -418,7 +418,7 @@ def upper_bound(network: Network, graph: Graph, bounds: Bounds, store: Store, la
                 piece += 1
                 if piece < end:
                     rest = store.pieces[piece, 1]
-        high = max(high, profit + onward(network, bounds, store, label, low))
+        high = max(high, profit + onward(bounds, store, label, low))
     return high + refund
 
 

@@ -160,34 +160,20 @@ class Result:
 
     def _routes(self) -> list[Any]:
         """Give the routes as the version of the file format has them that the instance needs."""
-        instance, routes = self.instance, self.solution.routes
-        if version_of(instance) == 1:
-            return [
-                [
-                    {
-                        "stop": instance.label(visit.stop),
-                        "start": visit.start,
-                        "stay": visit.stay,
-                        "profit": visit.profit,
-                    }
-                    for visit in route.visits
-                ]
-                for route in routes
+        label = self.instance.label
+        general = version_of(self.instance) == 2
+        routes: list[Any] = []
+        for k, route in enumerate(self.solution.routes):
+            visits = [
+                {"stop": label(visit.stop)}
+                | ({"alternative": visit.alternative} if general else {})
+                | {"start": visit.start, "stay": visit.stay, "profit": visit.profit}
+                for visit in route.visits
             ]
-        return [
-            {"vehicle": vehicle.id, "depart": route.depart, "finish": route.finish}
-            | ({"late": route.late} if route.late else {})
-            | {
-                "visits": [
-                    {
-                        "stop": instance.label(visit.stop),
-                        "alternative": visit.alternative,
-                        "start": visit.start,
-                        "stay": visit.stay,
-                        "profit": visit.profit,
-                    }
-                    for visit in route.visits
-                ]
-            }
-            for vehicle, route in zip(instance.fleet, routes, strict=True)
-        ]
+            if not general:
+                routes.append(visits)
+                continue
+            late = {"late": route.late} if route.late else {}
+            times = {"depart": route.depart, "finish": route.finish} | late
+            routes.append({"vehicle": self.instance.fleet[k].id} | times | {"visits": visits})
+        return routes

@@ -52,6 +52,16 @@ class Scale:
         """Bound the profit of plans that visit so many required stops, by a bound on values."""
         return min(bound - self.bonus * visited, self.most)
 
+    def bound_of(self, result: Result) -> float:
+        """Bound the values of all plans that are better than a result's, by what it has proven."""
+        if result.bound is None:
+            return self.value_bound
+        return self.bonus * result.required_bound + result.bound
+
+    def proven(self, result: Result) -> bool:
+        """Whether a result proves that no plan is better than its own."""
+        return result.bound is not None and self.value(result.solution) >= self.bound_of(result)
+
     def required_bound(self, bound: float) -> int:
         """Bound the required stops of any plan, by a bound on values."""
         if self.required == 0 or bound == inf:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import time
@@ -19,6 +18,7 @@ from decost.method.deadline import Deadline
 from decost.method.options import MOST_ROUNDS, Method, TimedOptions
 from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
+from decost.method.value import Scale, judged
 from decost.problem.instance import Instance
 from decost.search.construct import first_plan
 from decost.search.search import Searches
@@ -49,11 +49,16 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     for teams, looks beside it for a proof and for better plans.
     """
     deadline = Deadline(options.time_limit)
-    reporter = Reporter(options.progress, deadline)
+    scale = Scale(instance)
+    reporter = Reporter(options.progress, deadline, scale)
     options = options.model_copy(update={"progress": reporter.pass_on})
     known = first = _first_answer(instance, options, deadline)
-    reporter.report(first.profit, first.bound, lambda: first.solution)
-    if known.status == "optimal" or deadline.left <= 0:
+    reporter.report(
+        scale.value(first.solution),
+        None if first.bound is None else scale.bound_of(first),
+        lambda: first.solution,
+    )
+    if scale.proven(first) or deadline.left <= 0:
         return known
     name, prove = _prover(instance)
     searches = deadline.work(lambda: Searches(instance, first.solution, options.seed, 1))
@@ -64,7 +69,7 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     with _running(searches, deadline) as ended:
 
         def goes_on() -> bool:
-            reporter.report(searches.profit, plan=searches.plan)
+            reporter.report(searches.value, plan=searches.plan)
             return not ended()
 
         deadline.work(lambda: _wait(ahead, lambda: goes_on() and not searches.stuck))
@@ -72,24 +77,24 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
         proof = _run_nicely(
             lambda: prove(instance, options, deadline, searches.better_plan), deadline, nice
         )
-        if proof.status != "optimal":  # too large to prove more, but the search goes on
-            bound = math.inf if proof.bound is None else proof.bound
-            deadline.work(lambda: _wait(deadline, lambda: goes_on() and searches.profit < bound))
+        if not scale.proven(proof):  # too large to prove more, but the search goes on
+            bound = scale.bound_of(proof)
+            deadline.work(lambda: _wait(deadline, lambda: goes_on() and searches.value < bound))
     for part, result in (("search", searches.result()), (name, proof)):
-        known = _joined(known, replace(result, found_by=part))
-    reporter.report(known.profit, known.bound, lambda: known.solution)
+        known = _joined(scale, known, replace(result, found_by=part))
+    reporter.report(scale.value(known.solution), scale.bound_of(known), lambda: known.solution)
     return known
 
 
 def _first_answer(instance: Instance, options: AutoOptions, deadline: Deadline) -> Result:
     """For one vehicle, try if it is easy to prove the best plan; for teams give a first plan."""
+    value = Scale(instance).value
     if instance.vehicles == 1:
         no_time = deadline.child(0.0)  # what `exact` does in any case
         answer = replace(exact.prove(instance, options, no_time), found_by="exact")
     else:
-        plan = first_plan(instance, options.start)
-        answer = Result(instance, plan, "feasible", found_by="greedy")
-    given = options.start is not None and options.start.profit >= answer.profit
+        answer = replace(judged(instance, first_plan(instance, options.start)), found_by="greedy")
+    given = options.start is not None and value(options.start) >= value(answer.solution)
     return replace(answer, found_by="start") if given else answer
 
 
@@ -108,17 +113,14 @@ def _uses(instance: Instance) -> tuple[str, str]:
     return "search", _prover(instance)[0]
 
 
-def _joined(one: Result, other: Result) -> Result:
+def _joined(scale: Scale, one: Result, other: Result) -> Result:
     """Take the better plan of two results, and all that they have proven."""
-    best = other if other.profit > one.profit else one
-    bounds = [result.bound for result in (one, other) if result.bound is not None]
-    proven = "optimal" in (one.status, other.status) or best.profit >= min(bounds, default=math.inf)
-    return replace(
-        best,
-        bound=max(best.profit, min(bounds)) if bounds else None,
-        status="optimal" if proven else "feasible",
-        details={**one.details, **other.details},
-    )
+    best = max(one, other, key=lambda result: scale.value(result.solution))
+    known = [scale.bound_of(result) for result in (one, other) if result.bound is not None]
+    bound = min(known, default=None)
+    proven = bound is not None and scale.value(best.solution) >= bound
+    joined = judged(best.instance, best.solution, bound=bound, proven=proven)
+    return replace(joined, found_by=best.found_by, details={**one.details, **other.details})
 
 
 @contextmanager

@@ -133,6 +133,36 @@ def best_solution(instance: Instance, routes: Sequence[Numbers]) -> Solution:
     return with_idle_vehicles(instance, timed)
 
 
+def with_required(instance: Instance, routes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Insert each required stop that is on no route where it fits, and costs least profit.
+
+    Routes are of alternatives, one a vehicle in their order.
+    """
+    plan = [list(route) for route in routes]
+    plan += [[] for _ in range(instance.vehicles - len(plan))]
+    if not instance.required.any():
+        return plan
+    visited = set(instance.alternative_stop[list(chain.from_iterable(plan))].tolist())
+    first = instance.alternative_first
+    for stop in np.flatnonzero(instance.required).tolist():
+        if stop in visited:
+            continue
+        tried = [
+            (vehicle, [*route[:gap], number, *route[gap:]])
+            for vehicle, route in enumerate(plan)
+            for gap in range(len(route) + 1)
+            for number in range(first[stop], first[stop + 1])
+        ]
+        vehicles = [vehicle for vehicle, _ in tried]
+        before = stays_along(instance, plan, range(len(plan))).profit
+        gain = stays_along(instance, [route for _, route in tried], vehicles).profit
+        gain -= before[vehicles]
+        if len(gain) and gain.max() > -np.inf:
+            vehicle, route = tried[int(gain.argmax())]
+            plan[vehicle] = route
+    return plan
+
+
 def solution_for(instance: Instance, orders: Sequence[Sequence[int]]) -> Solution:
     """Make the best plan that keeps an order of stops a vehicle.
 
