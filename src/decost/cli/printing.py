@@ -28,8 +28,6 @@ def print_plan(result: Result) -> None:
             console.print(_route_table(instance, vehicle, route, heading))
         else:
             console.print(f"{heading or 'route'}: {_idle(instance, vehicle, route)}")
-    if any(instance.required[visit.stop] for visit in result.solution.visits):
-        console.print("* required")
     for line in _summary(result):
         console.print(line)
 
@@ -62,7 +60,7 @@ def _route_table(instance: Instance, vehicle: int, route: Route, heading: str) -
         table.add_row(start, *([""] if any(ways) else []), *leaves)
         table.add_section()
     for visit, way in zip(route.visits, ways, strict=True):
-        mark = " *" if instance.required[visit.stop] else ""
+        mark = " (required)" if instance.required[visit.stop] else ""
         table.add_row(
             shown(str(instance.label(visit.stop))) + mark,
             *([way] if any(ways) else []),
@@ -80,8 +78,8 @@ def _route_table(instance: Instance, vehicle: int, route: Route, heading: str) -
 
 def _ends(instance: Instance, vehicle: int) -> tuple[str, str]:
     """Names of a vehicle's start and end; the start goes without saying if all leave at 0."""
-    from decost.problem.versions import version_of
     from decost.problem.names import place_name
+    from decost.problem.versions import version_of
 
     if version_of(instance) == 1:
         return "", "back"
@@ -141,15 +139,13 @@ def _summary(result: Result) -> list[str]:
 
 def _count(result: Result, required: int) -> str:
     """Say how many required stops are visited, and whether more could be."""
-    count = f"required stops: {result.required_visited} of {required} visited"
+    count = f"required: {result.required_visited} of {required} are visited"
     if result.status == "infeasible":
         most = result.required_bound
-        none = (
-            "no plan visits more" if most == result.required_visited else f"at most {most} can be"
-        )
-        return f"{count}; {none}"
+        more = "none more" if most == result.required_visited else f"at most {most}"
+        return f"{count}, {more} can be"
     if result.status == "incomplete":
-        return f"{count}; whether all can be is not known"
+        return f"{count}, whether more can be is not known"
     return count
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +14,7 @@ from decost.problem.instance import FloatArray, Instance
 from decost.problem.names import place_name, place_of, vehicle_name
 from decost.problem.plan import Route, Solution
 from decost.show.page import Script, make_marker
-from decost.show.palette import INK, ROUTE_COLOURS, ROUTE_LINES
+from decost.show.palette import COLOUR_NAMES, INK, ROUTE_COLOURS, ROUTE_LINES
 
 Kind: TypeAlias = Literal["start", "end", "start and end"]
 
@@ -31,16 +33,9 @@ class Lane:
     """Of its start, its visits and its end."""
     begin: float
     due: float
-
-    @property
-    def colour(self) -> str:
-        """Colour of the route."""
-        return ROUTE_COLOURS[self.vehicle % len(ROUTE_COLOURS)]
-
-    @property
-    def line(self) -> Any:
-        """Line of the route on the map, as matplotlib knows it."""
-        return ROUTE_LINES[self.vehicle // len(ROUTE_COLOURS) % len(ROUTE_LINES)]
+    colour: str
+    line: Any
+    """Of the route on the map, as matplotlib knows it."""
 
     @property
     def rows(self) -> FloatArray:
@@ -53,9 +48,35 @@ class Lane:
         return self.top + 1 + len(self.route.visits)
 
 
+def looks_of(instance: Instance, routes: int) -> list[tuple[str, Any]]:
+    """Colours and lines of vehicles, no two alike as long as there are enough.
+
+    They follow the order of the vehicles, but one that is called "red" is red.
+    """
+    wanted = {
+        vehicle: COLOUR_NAMES[name]
+        for vehicle in range(routes)
+        if (name := vehicle_name(instance, vehicle).lower()) in COLOUR_NAMES
+    }
+    if len(set(wanted.values())) < len(wanted):
+        wanted = {}
+    looks: Iterable[tuple[str, Any]] = cycle(
+        (colour, line)
+        for line in ROUTE_LINES
+        for colour in ROUTE_COLOURS
+        if line != ROUTE_LINES[0] or colour not in wanted.values()
+    )
+    others = iter(looks)
+    return [
+        (wanted[vehicle], ROUTE_LINES[0]) if vehicle in wanted else next(others)
+        for vehicle in range(routes)
+    ]
+
+
 def make_lanes(instance: Instance, solution: Solution, script: Script) -> list[Lane]:
     """Give a lane to every route that has visits or goes home, named if there are several."""
     lanes: list[Lane] = []
+    looks = looks_of(instance, len(solution.routes))
     for vehicle, route in enumerate(solution.routes):
         mine = instance.fleet[min(vehicle, instance.vehicles - 1)]
         if route.visits or (mine.underway and route.finish > route.depart):
@@ -74,6 +95,8 @@ def make_lanes(instance: Instance, solution: Solution, script: Script) -> list[L
                     ),
                     begin=mine.begin,
                     due=mine.due,
+                    colour=looks[vehicle][0],
+                    line=looks[vehicle][1],
                 )
             )
     return lanes
