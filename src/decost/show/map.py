@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import (
     MaxNLocator,
@@ -62,6 +62,12 @@ _MAX_MAP_IDS, _MAX_ID_LENGTH = 30, 22
 _MAX_SCALED = 1_000  # places; without coordinates, laying out more of them takes too long
 _MAX_OTHERS = 200  # places of alternatives that are not used
 _MAX_ROUTES, _KEY_ROW = 18, 0.2  # in the key
+
+# A crowd is so large a share of the places, and so many, in so small a part of the map.
+_CROWD_SHARE, _MIN_CROWD, _CROWD_SIZE = 0.6, 6, 0.35
+_CORNER_SIZES = [(w, h) for w in (0.66, 0.6, 0.54, 0.48, 0.42, 0.36) for h in (0.9, 0.7, 0.5)]
+"""Sizes of an enlarged part, as shares of the map."""
+_LABEL_ROOM = 75.0  # points
 
 _MARKER = 20.0  # how bad it is to cover one; a leg is 3
 
@@ -135,19 +141,37 @@ def draw_map(
     """Draw routes, stops, starts and ends, labels and the key; `missing` stops are required."""
     seen = shown_places(instance)
     unit = _frame(axes, points[seen])
+    crowd = _crowd(points[seen], unit * size_of(axes))
+    if crowd is not None:
+        _move_left(axes, points[seen], unit)
     drawn = _places_of_stops(instance, lanes)
     areas = _areas(instance)
     radii = np.sqrt(areas / np.pi)
-    others = _draw_others(axes, instance, drawn, points, areas)
-    legs = [leg for lane in lanes for leg in _draw_route(axes, lane, points, radii)]
-    _draw_stops(axes, instance, lanes, missing, drawn, points, areas)
-    for place, marker in end_markers(instance):
-        marker.set_data(points[[place], 0], points[[place], 1])
-        axes.add_line(marker)
-    labelling = _Labelling(axes, points, seen, unit, radii, legs, script)
-    remark = labelling.write_visits(instance, lanes, missing, drawn, names)
-    labelling.write(_end_labels(instance, script))
-    labelling.write(_modest_labels(instance, lanes, missing, drawn, script))
+
+    def draw(on: Axes) -> tuple[list[Artist], list[tuple[int, int]]]:
+        others = _draw_others(on, instance, drawn, points, areas)
+        legs = [leg for lane in lanes for leg in _draw_route(on, lane, points, radii)]
+        _draw_stops(on, instance, lanes, missing, drawn, points, areas)
+        for place, marker in end_markers(instance):
+            marker.set_data(points[[place], 0], points[[place], 1])
+            on.add_line(marker)
+        return others, legs
+
+    others, legs = draw(axes)
+    main = _Labelling(axes, points, seen, unit, radii, legs, script)
+    labellings = [main]
+    where = None if crowd is None else main.free_corner()
+    if crowd is not None and where is not None:
+        inset, near = _enlarge(axes, crowd, where)
+        draw(inset)
+        inside = [place for place in seen if _in_view(inset, points[place])]
+        labellings.append(_Labelling(inset, points, inside, near, radii, legs, script))
+        main.own -= set(inside)
+    remark = _label_visits(labellings, instance, lanes, missing, drawn, names, script)
+    modest = _modest_labels(instance, lanes, missing, drawn, script)
+    for labelling in labellings:
+        labelling.write(_end_labels(instance, script))
+        labelling.write(modest)
     remarks = [remark]
     if instance.geographic:
         remarks.append(f"ways are {instance.detour:g} times as long as the straight line")
@@ -186,6 +210,69 @@ def _frame(axes: Axes, points: FloatArray) -> float:
     axes.xaxis.set_major_locator(MaxNLocator(8, steps=STEPS))
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=STEPS))
     return unit
+
+
+def _crowd(points: FloatArray, extent: FloatArray) -> FloatArray | None:
+    """Find the corners of a small part of the map in which most places are, if there is one."""
+    distance = np.abs(points - np.median(points, axis=0)).max(axis=1)
+    near = points[distance.argsort()][: math.ceil(_CROWD_SHARE * len(points))]
+    corners: FloatArray = np.array([near.min(axis=0), near.max(axis=0)])
+    size = np.ptp(corners, axis=0)
+    if len(near) < _MIN_CROWD or (size > _CROWD_SIZE * extent).any() or not size.any():
+        return None
+    return corners
+
+
+def _move_left(axes: Axes, points: FloatArray, unit: float) -> None:
+    """Move what a map shows to its left, so that there is room at the right."""
+    left, right = axes.get_xlim()
+    shift = max(float(points[:, 0].min()) - left - _LABEL_ROOM * unit, 0.0)
+    axes.set_xlim(left + shift, right + shift)
+
+
+def _enlarge(
+    axes: Axes, corners: FloatArray, where: tuple[float, float, float, float]
+) -> tuple[Axes, float]:
+    """Make axes for a crowded part of the map in a free corner of it, and frame that part."""
+    left, bottom, width, height = where
+    whole = axes.get_position()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    inset = figure.add_axes(
+        (
+            whole.x0 + left * whole.width,
+            whole.y0 + bottom * whole.height,
+            width * whole.width,
+            height * whole.height,
+        ),
+        label="enlarged",
+        facecolor="white",
+        zorder=6,
+    )
+    unit = _frame(inset, corners)
+    inset.set(xticks=[], yticks=[])
+    for spine in inset.spines.values():
+        spine.set(color=MUTED, linewidth=0.8)
+    (x, right), (y, top) = inset.get_xlim(), inset.get_ylim()
+    axes.add_patch(
+        Rectangle(
+            (x, y),
+            right - x,
+            top - y,
+            facecolor="none",
+            edgecolor=MUTED,
+            linewidth=0.8,
+            zorder=4.5,
+            label="enlarged",
+        )
+    )
+    inset.set_title("enlarged", size=TEXT, color=MUTED, loc="left", pad=2)
+    return inset, unit
+
+
+def _in_view(axes: Axes, point: FloatArray) -> bool:
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    return bool(left < point[0] < right and bottom < point[1] < top)
 
 
 def _draw_scale(axes: Axes, unit: float) -> None:
@@ -404,6 +491,39 @@ def _modest_labels(
     return labels[:_MAX_MAP_LABELS]
 
 
+def _label_visits(
+    labellings: Sequence[_Labelling],
+    instance: Instance,
+    lanes: Sequence[Lane],
+    missing: Sequence[int],
+    drawn: dict[int, int],
+    names: dict[int, str],
+    script: Script,
+) -> str:
+    """Label visited stops, and before them required ones left out; say what the labels are."""
+    left_out = [_Label(drawn[stop], names[stop], LIMIT) for stop in missing[:_MAX_MAP_LABELS]]
+    for labelling in labellings:
+        labelling.write(left_out)
+    visits = [
+        (stop, order, _text_colour(lane, lanes))
+        for lane in lanes
+        for order, stop in enumerate(lane.route.stops, start=1)
+    ]
+    if not 0 < len(visits) <= _MAX_MAP_LABELS:
+        return ""
+    labels = [_Label(drawn[stop], str(order), colour) for stop, order, colour in visits]
+    remark = "numbers give the order of the visits"
+    longest = max(len(names[stop]) for stop, _, _ in visits)
+    if instance.ids is not None and len(visits) <= _MAX_MAP_IDS and longest <= _MAX_ID_LENGTH:
+        by_name = [_Label(drawn[stop], names[stop], colour) for stop, _, colour in visits]
+        clear = sum(labelling.find(by_name)[2] for labelling in labellings)
+        if clear >= 0.75 * len(visits):
+            labels, remark = by_name, ""
+    for labelling in labellings:
+        labelling.write(labels)
+    return remark
+
+
 def _text_colour(lane: Lane, lanes: Sequence[Lane]) -> str:
     """Colour of what is written about a route: a dark one of its own if there are several."""
     if len(lanes) == 1:
@@ -433,50 +553,33 @@ class _Labelling:
         self._tails, self._heads = (centres[[leg[end] for leg in legs]] for end in (0, 1))
         self._frame = np.array([np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())]) / unit
         self._taken = np.empty((0, 4))
-
-    def write_visits(
-        self,
-        instance: Instance,
-        lanes: Sequence[Lane],
-        missing: Sequence[int],
-        drawn: dict[int, int],
-        names: dict[int, str],
-    ) -> str:
-        """Label visited stops, and before them required ones left out; say what the labels are."""
-        left_out = [
-            _Label(drawn[stop], self._script.clean(stop_name(instance, stop), NAME_LENGTH), LIMIT)
-            for stop in missing[:_MAX_MAP_LABELS]
-        ]
-        self.write(left_out)
-        visits = [
-            (stop, order, _text_colour(lane, lanes))
-            for lane in lanes
-            for order, stop in enumerate(lane.route.stops, start=1)
-        ]
-        if not 0 < len(visits) <= _MAX_MAP_LABELS:
-            return ""
-        longest = max(len(names[stop]) for stop, _, _ in visits)
-        if instance.ids is not None and len(visits) <= _MAX_MAP_IDS and longest <= _MAX_ID_LENGTH:
-            by_name = [_Label(drawn[stop], names[stop], colour) for stop, _, colour in visits]
-            places, taken, clear = self._find(by_name)
-            if clear >= 0.75 * len(visits):
-                self._put(by_name, places, taken)
-                return ""
-        self.write([_Label(drawn[stop], str(order), colour) for stop, order, colour in visits])
-        return "numbers give the order of the visits"
+        self.own = set(seen)
+        """Places that it labels."""
 
     def write(self, labels: Sequence[_Label]) -> None:
         """Label places, the first ones first."""
-        middles, taken, _ = self._find(labels)
-        self._put(labels, middles, taken)
+        middles, taken, _ = self.find(labels)
+        self._put([label for label in labels if label.place in self.own], middles, taken)
 
-    def _find(self, labels: Sequence[_Label]) -> tuple[list[FloatArray | None], FloatArray, int]:
+    def free_corner(self) -> tuple[float, float, float, float] | None:
+        """Find a large part of the map without places and legs: left, bottom, width, height."""
+        for width, height in _CORNER_SIZES:
+            for left, bottom in product((0.985 - width, 0.015), (0.95 - height, 0.015)):
+                a = np.array([left, bottom]) * self._frame
+                b = a + np.array([width, height + 0.04]) * self._frame
+                crossed = _crossings(a, b, self._tails, self._heads)
+                low_left = left < 0.5 and bottom < 0.5  # there is the scale
+                if not (low_left or crossed or _overlaps(a, b, self._low - 15, self._high + 15)):
+                    return left, bottom, width, height
+        return None
+
+    def find(self, labels: Sequence[_Label]) -> tuple[list[FloatArray | None], FloatArray, int]:
         """Find the middles of labels, None for one without room.
 
         Also gives what is taken then, and how many labels are clear of markers.
         """
         taken, middles, clear = self._taken, [], 0
-        for label in labels:
+        for label in (label for label in labels if label.place in self.own):
             size = np.array([self._script.width([label.text]) + 2, TEXT + 1])
             middle, covered = self._best(label, size, taken)
             middles.append(middle)
