@@ -184,7 +184,7 @@ def _distance(instance: Instance, one: np.ndarray, two: np.ndarray) -> float:
 def _best_by_set(shift: Shift) -> dict[int, tuple[float, Any]]:
     """Most profit of one vehicle by the set of stops that it visits, with the route."""
     best: dict[int, tuple[float, Any]] = {0: (0.0, ((), ()))}
-    for route in _sequences(shift, (), 0, shift.start, shift.begin):
+    for route in sequences(shift, (), 0, shift.start, shift.begin):
         done = sum(1 << way.stop for way in route)
         if done in best and sum(way.most for way in route) <= best[done][0]:
             continue
@@ -196,7 +196,7 @@ def _best_by_set(shift: Shift) -> dict[int, tuple[float, Any]]:
     return best
 
 
-def _sequences(
+def sequences(
     shift: Shift, route: tuple[Way, ...], done: int, place: int, time: float
 ) -> Iterator[tuple[Way, ...]]:
     """Sequences of ways that go on from a route, their shortest stays being in time."""
@@ -208,7 +208,7 @@ def _sequences(
         if start > way.close + shift.slack or leave > min(way.leave_by, shift.due) + shift.slack:
             continue
         yield (*route, way)
-        yield from _sequences(shift, (*route, way), done | 1 << way.stop, way.place, leave)
+        yield from sequences(shift, (*route, way), done | 1 << way.stop, way.place, leave)
 
 
 def earliest_starts(shift: Shift, route: Sequence[Way], stays: Sequence[float]) -> list[float]:
@@ -261,6 +261,16 @@ def tiny_instance(random: np.random.Generator) -> Instance:
     grid = span * float(random.choice([0.0, 0.01, 0.05, 0.1]))
     draw = _Drawing(random, span, grid, int(random.choice([1, 2, 3, 3, 4, 4, 5, 5])))
     return draw.plain() if random.random() < 0.2 else draw.general()
+
+
+def with_one_required(random: np.random.Generator) -> tuple[Instance, int]:
+    """Draw such an instance with one required stop, any that has an alternative; also give that."""
+    while True:
+        drawn = tiny_instance(random)
+        possible = np.flatnonzero(np.diff(drawn.alternative_first))[1:]
+        if len(possible):
+            stop = int(random.choice(possible))
+            return drawn.replace(required=np.arange(drawn.nodes) == stop), stop
 
 
 class _Drawing:

@@ -25,7 +25,7 @@ MAY_KNOW = {
     "exact": {"problem", "timeline", "method", "search", *BELOW},
     "baselines": {"problem", "timeline", "method", "search", *BELOW},
     "learn": {"problem", "files", "show", "timeline", "method", "search", "exact", *BELOW},
-    "planner": {"problem", "timeline", "method", "search", "exact", "baselines", "learn"},
+    "planner": {"problem", "files", "timeline", "method", "search", "exact", "baselines", "learn"},
 }
 """What a room may import beside itself, anywhere in its files."""
 
@@ -89,6 +89,7 @@ READERS = {
     "learn/tree.py": "hands the tables of a batch to the timeline",
     "learn/view.py": "what a network sees of a candidate",
     "planner/explanation.py": "says that a stop is closed",
+    "planner/requirements.py": "says that a required stop is closed",
     "bench/stays.py": "an independent linear program",
     "bench/time_profit.py": "a worked example",
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         solve_each,
         solve_many,
     )
+    from decost.planner.replanning import replan
     from decost.problem.checker import Violation, check, profit_of
     from decost.problem.generators import generate
     from decost.problem.instance import TOLERANCE, Instance, InstanceError
@@ -68,6 +69,7 @@ _LAZY = {
     "read_set": "files.door",
     "read_solution": "files.door",
     "register": "planner.door",
+    "replan": "planner.replanning",
     "solve": "planner.door",
     "solve_each": "planner.door",
     "solve_many": "planner.door",
@@ -110,6 +112,7 @@ __all__ = [
     "read_set",
     "read_solution",
     "register",
+    "replan",
     "solve",
     "solve_each",
     "solve_many",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
+from decost.method.features import FEATURES
 from decost.method.options import Method, Options, Stays
 from decost.method.result import Result
 from decost.method.value import judged
@@ -45,5 +46,6 @@ METHOD = Method(
     description="Greedy-PRS: most profit per unit of time next, then optimal stays.",
     function=greedy,
     options=GreedyOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

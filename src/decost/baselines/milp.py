@@ -26,6 +26,7 @@ from decost.baselines.milp_program import (
 )
 from decost.baselines.milp_solvers import Answer, Setting, Solver, gurobi_solver, solve_by_highs
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import ImprovingOptions, Method, MethodError
 from decost.method.progress import Reporter
 from decost.method.result import Result
@@ -260,4 +261,5 @@ METHOD = Method(
     description="The paper's mathematical program by branch and cut (HiGHS or Gurobi).",
     function=milp,
     options=MilpOptions,
+    can=FEATURES,
 )

@@ -18,6 +18,7 @@ from decost.cli.shared import (
     Truncate,
     Vehicles,
     draw,
+    end_by_status,
     read_file,
     require_other,
     require_picture,
@@ -62,7 +63,8 @@ def run(
         bool, typer.Option("--json", help="Print JSON and nothing else, one line an instance.")
     ] = False,
     start: Annotated[
-        Path | None, typer.Option(help="Plan to improve, as --out writes it; never made worse.")
+        Path | None,
+        typer.Option(help="Plan to improve, or an order of stops; it is never made worse."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
     restart: Annotated[
@@ -103,13 +105,14 @@ def run(
     result = _solve_and_write(instances[0], method, options, out, plot)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
-        return
-    print_plan(result)
-    if explain:
-        typer.echo(f"\n{result.explain(time_limit=time_limit)}")
-    for path in (out, plot):
-        if path is not None:
-            typer.echo(f"wrote {path}")
+    else:
+        print_plan(result)
+        if explain:
+            typer.echo(f"\n{result.explain(time_limit=time_limit)}")
+        for path in (out, plot):
+            if path is not None:
+                typer.echo(f"wrote {path}")
+    end_by_status([result.status])
 
 
 def _require_outputs(file: Path, out: Path | None, plot: Path | None) -> None:
@@ -157,7 +160,7 @@ def _solve_and_write(
 
 
 def _read_start(path: Path, method: str, instance: Instance) -> Any:
-    from decost.files.door import read_solution
+    from decost.files.orders import read_start
     from decost.planner.door import get_method, list_methods
 
     if not issubclass(get_method(method).options, ImprovingOptions):
@@ -165,4 +168,4 @@ def _read_start(path: Path, method: str, instance: Instance) -> Any:
         raise InputError(
             f"--start {path}: {method} does not improve a plan; these do: {', '.join(able)}"
         )
-    return read_solution(path, instance)
+    return read_start(path, instance)

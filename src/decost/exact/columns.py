@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -37,6 +38,7 @@ from decost.exact.pricing import (
 )
 from decost.exact.tree import SHARE, Branch, Incumbent, Tree, root_branch
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method
 from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
@@ -236,7 +238,8 @@ class Generation:
         self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
         self._scale = Scale(instance)
         self._better_plan = better_plan
-        self._small = [small for _ in self.team.kinds]
+        self._small = small
+        self._proof_seconds = math.inf
 
     def add_plan(self) -> None:
         """Add the routes of the incumbent to the columns."""
@@ -340,8 +343,8 @@ class Generation:
             if self.guess(pricings, relaxation, TRIES):
                 inertia = INERTIA
                 continue
-            improving = self._prove_small(pricings, relaxation)
-            if not all(self._small):
+            improving = self._small and self._prove_small(pricings, relaxation)
+            if not self._small:
                 if proof is None and (proof := self._first_proof(branch, price)) is not None:
                     continue
                 improving |= self._prove(pricings, relaxation, branch, price)
@@ -352,7 +355,7 @@ class Generation:
             if proof is None or found.bound < proof.bound:
                 proof = found
                 gap = self.tree.gap(proof.bound)
-                if gap < listed / 2 and not all(self._small):
+                if gap < listed / 2 and not self._small:
                     listed = gap
                     solve_by_lists(self, branch, proof, LIST_SECONDS / 5)
                 if not self.tree.hopeful(branch.bound):
@@ -397,15 +400,22 @@ class Generation:
     def guess(
         self, pricings: list[Pricing], relaxation: Relaxation, tries: Sequence[tuple[int, int]]
     ) -> bool:
-        """Look for routes quickly; the answer is whether any improves the relaxation."""
+        """Look for routes quickly; the answer is whether any improves the relaxation.
+
+        It takes a quarter of the time of the last proof at most, which finds routes too.
+        """
         open_pricings = pricings
+        part = self.deadline.child(self._proof_seconds / 4)
         for most, rule in tries:
             improving = False
             for pricing in open_pricings:
                 arcs = promising_arcs(pricing.problem, pricing.arcs, most)
                 known = Known([], pricing.floor, math.inf)
                 labels = Labels(with_arcs(pricing.problem, arcs), known, self.memory)
-                labels.extend(no_bounds(), self.deadline, GUESS_SECONDS, rule)
+                begin = time.perf_counter()
+                labels.extend(no_bounds(), part, GUESS_SECONDS, rule)
+                if rule == PROVE and time.perf_counter() - begin > PROVE_SECONDS:
+                    self._small = False  # with all arcs it would take longer still
                 self.tree.incumbent.labels += known.labels
                 pricing.most = max(pricing.most, known.value)
                 improving |= self._add_found(labels, pricing, relaxation)
@@ -415,7 +425,7 @@ class Generation:
             open_pricings = [
                 one for one, count in zip(open_pricings, nodes, strict=True) if most < count
             ]
-            if not open_pricings or self.deadline.left <= 0:
+            if not open_pricings or part.left <= 0:
                 break
         return False
 
@@ -432,16 +442,15 @@ class Generation:
         """
         improving = False
         for pricing in pricings:
-            if not self._small[pricing.kind]:
-                continue
             known = Known([], pricing.most, math.inf)
             labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
             labels.extend(no_bounds(), self.deadline, PROVE_SECONDS, PROVE)
             self.tree.incumbent.labels += known.labels
-            self._small[pricing.kind] = pricing.proven = known.proven
-            if known.proven:
-                pricing.value = known.value
+            self._small = pricing.proven = known.proven
             improving |= self._add_found(labels, pricing, relaxation)
+            if not known.proven:
+                break
+            pricing.value = known.value
         return improving
 
     def _prove(
@@ -449,9 +458,8 @@ class Generation:
     ) -> bool:
         """Look for the best routes of a type, until one improves the relaxation, or none does."""
         improving = False
+        begin = time.perf_counter()
         for pricing in pricings:
-            if self._small[pricing.kind]:
-                continue
             known = Known([], pricing.most, math.inf)
             labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
             for _ in labels.prove(self.deadline, self.penalty[pricing.kind], PROVE, PATIENCE):
@@ -465,6 +473,7 @@ class Generation:
             pricing.proven = known.proven
             if not self.tree.hopeful(branch.bound):
                 break
+        self._proof_seconds = time.perf_counter() - begin
         return improving
 
     def ascend(self, branch: Branch, price: FloatArray, seconds: float) -> Proof | None:
@@ -671,5 +680,6 @@ METHOD = Method(
     description="Proven best plan for a team: column generation with exact stays and bounds.",
     function=columns,
     options=ExactOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

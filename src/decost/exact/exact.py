@@ -424,6 +424,6 @@ METHOD = Method(
     description="Proven best plan for one vehicle: label setting with exact stays and bounds.",
     function=exact,
     options=ExactOptions,
-    teams=False,
+    can=("vehicles", "alternatives", "required"),
     warm_up=warm_up,
 )

@@ -23,6 +23,14 @@ class Schema(BaseModel):
 AnySchema = TypeVar("AnySchema", bound=Schema)
 
 
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file."""
+    with Path(path).open("rb") as file:
+        data = file.read(limits.MAX_BYTES + 1)
+    limits.require_size(path, data, limits.MAX_BYTES)
+    return parsed(path, limits.decoded(path, data))
+
+
 def parsed(where: str | Path, text: str) -> Any:
     """Read JSON in which no name is given twice.
 

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from decost.files import limits
-from decost.files.json import Schema, parsed, validated
+from decost.files.json import Schema, parsed, read_json, validated
 from decost.files.limits import FormatError
 from decost.files.lines import lines_of
 from decost.problem.checker import choose_alternatives
@@ -70,10 +69,7 @@ class _Objects(Schema):
 
 def read_solution(path: str | Path, instance: Instance) -> Solution:
     """Read a plan for an instance, as `write` and `decost solve --out` write it."""
-    with Path(path).open("rb") as file:
-        data = file.read(limits.MAX_BYTES + 1)
-    limits.require_size(path, data, limits.MAX_BYTES)
-    return _solution(path, parsed(path, limits.decoded(path, data)), instance)
+    return solution_of(path, read_json(path), instance)
 
 
 def read_solutions(path: str | Path, instances: Sequence[Instance]) -> dict[int, Solution]:
@@ -94,13 +90,14 @@ def read_solutions(path: str | Path, instances: Sequence[Instance]) -> dict[int,
                 )
             seen.add(index)
             if data.get("status") != "failed":
-                plans[index] = _solution(where, data, instances[index])
+                plans[index] = solution_of(where, data, instances[index])
     if not plans:
         raise FormatError(f"{path}: holds no plan")
     return plans
 
 
-def _solution(where: str | Path, data: Any, instance: Instance) -> Solution:
+def solution_of(where: str | Path, data: Any, instance: Instance) -> Solution:
+    """Make the plan for an instance that parsed JSON describes."""
     file = validated(_SolutionFile, where, data)
     if file.instance and instance.name and file.instance != instance.name:
         raise FormatError(

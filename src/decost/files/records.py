@@ -170,6 +170,16 @@ def instance_of_records(where: str | Path, data: Any) -> Instance:
     )
 
 
+class _StopsFile(Schema):
+    stops: list[_Stop] = Field(max_length=MAX_STOPS, fail_fast=True)
+
+
+def stops_of(where: str | Path, data: Any) -> list[Stop]:
+    """Give the stops that parsed JSON describes: a list of them, or one named `stops`."""
+    file = validated(_StopsFile, where, {"stops": data} if isinstance(data, list) else data)
+    return [_stop(stop) for stop in file.stops]
+
+
 def _require_square(where: str | Path, field: str, matrix: list[list[float]]) -> None:
     for k, row in enumerate(matrix):
         if len(row) != len(matrix):

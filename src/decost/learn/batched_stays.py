@@ -158,14 +158,14 @@ def places_of(instance: Instance, kind: int, chosen: IntArray) -> IntArray:
 def batched_stays(batch: Batch, routes: Tensor) -> tuple[Tensor, Tensor]:
     """Find the stays that earn most on each of the given routes, the order being fixed.
 
-    Agrees with `decost.optimal_stays` on every route of alternatives. Nothing is checked, and no gradient kept.
+    Agrees with `decost.optimal_stays` on every route. Nothing is checked, and no gradient kept.
 
     Parameters
     ----------
     batch
         The instances.
     routes
-        Routes of every instance: the numbers of the stops in order, then zeros, shape
+        Routes of every instance: the numbers of the nodes in order, then zeros, shape
         (batch, samples, length).
 
     Returns

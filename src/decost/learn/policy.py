@@ -27,6 +27,7 @@ from decost.learn.rollout import (
 )
 from decost.learn.threads import one_thread
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method, Options
 from decost.method.result import Result
 from decost.method.value import judged
@@ -268,6 +269,7 @@ DECOST = Method(
     description="The paper's two stages: a trained network builds routes, stays are optimal.",
     function=policy,
     options=PolicyOptions,
+    can=FEATURES,
     warm_up=warm_up,
     many=policy_many,
 )

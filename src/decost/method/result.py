@@ -148,11 +148,19 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result as it is written to JSON; stops go by their labels."""
+        required: dict[str, Any] = {}
+        if self.instance.required.any():
+            required = {
+                "required_visited": self.required_visited,
+                "required_bound": self.required_bound,
+                "reasons": list(self.reasons),
+            }
         return {
             "method": self.method,
             "status": self.status,
             "profit": self.profit,
             "bound": self.bound,
+            **required,
             "runtime": self.runtime,
             "seed": self.seed,
             "routes": self._routes(),

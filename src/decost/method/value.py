@@ -23,8 +23,12 @@ class Scale:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self.bonus = instance.arrays.bonus
-        self.required = int(instance.required.sum())
-        self.most = float(instance.full_profits.sum())
+        self.required = int(instance.required.sum()) if self.bonus > 0.0 else 0
+
+    @property
+    def most(self) -> float:
+        """Most that all stops together can earn."""
+        return float(self._instance.full_profits.sum())
 
     @property
     def value_bound(self) -> float:
@@ -33,6 +37,8 @@ class Scale:
 
     def visited(self, solution: Solution) -> int:
         """Count the required stops that a plan visits."""
+        if self.required == 0:
+            return 0
         return sum(bool(self._instance.required[visit.stop]) for visit in solution.visits)
 
     def value(self, solution: Solution) -> float:
@@ -98,7 +104,9 @@ def judged(
     status: Status = "optimal" if proven else "feasible"
     if visited < scale.required:
         status = "infeasible" if most < scale.required else "incomplete"
-    if bound is not None:
+    if proven and visited == scale.required:
+        bound = solution.profit
+    elif bound is not None:
         bound = max(solution.profit, scale.profit_bound(bound, visited))
     return Result(
         instance,

@@ -15,6 +15,7 @@ import numpy as np
 from decost.exact import exact
 from decost.method.aside import Aside
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import MOST_ROUNDS, Method, TimedOptions
 from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
@@ -171,6 +172,7 @@ METHOD = Method(
     description="The default: a search, and beside it exact or, for teams, columns (10 s).",
     function=auto,
     options=AutoOptions,
+    can=FEATURES,
     warm_up=exact.warm_up,
     uses=_uses,
 )

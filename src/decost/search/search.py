@@ -13,6 +13,7 @@ from pydantic import Field
 from decost.compiled import Halt
 from decost.draws import random_state
 from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method, RoundsOptions
 from decost.method.progress import Reporter
 from decost.method.result import Result
@@ -267,5 +268,6 @@ METHOD = Method(
     description="Ruin and recreate with exact gains: the best plan that 10 s find, no proof.",
     function=search,
     options=SearchOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

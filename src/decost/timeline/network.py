@@ -140,6 +140,21 @@ def network_as_given(arrays: Arrays) -> Network:
 
 
 @jit
+def network_of_route(arrays: Arrays, kind: int, route: IntArray) -> Network:
+    """Make the network of the alternatives of a route as given: node k is the k-th on the route.
+
+    It is for vehicles of one type, and does not know what a node can earn at most.
+    """
+    late, longest = np.empty(len(arrays.open)), np.empty(len(arrays.open))
+    for i in route:
+        late[i] = min(arrays.close[i], arrays.leave_by[i] - arrays.min_stay[i])
+        longest[i] = np.inf
+    kept = Useful(route, arrays.open, late, longest, arrays.reward)
+    where = np.arange(arrays.planes.shape[1])
+    return _network(arrays, kept, np.full(1, kind), arrays.planes, where, 0.0)
+
+
+@jit
 def plain_arrays(
     travel: FloatArray,
     open: FloatArray,  # noqa: A002
@@ -210,12 +225,16 @@ def reduced_network(arrays: Arrays, keep: BoolArray, tight: bool, kind: int) -> 
     types = np.arange(len(arrays.type_start)) if kind == ALL_TYPES else np.full(1, kind)
     place, where = _places(arrays, kept, types)
     planes = np.empty((arrays.planes.shape[0], len(place), len(place)))
-    for p in range(len(planes)):
-        for a in range(len(place)):
-            row = arrays.planes[p, place[a]]
-            for b in range(len(place)):
-                planes[p, a, b] = row[place[b]]
+    _copy_planes(arrays.planes, place, planes)
     return _network(arrays, useful, types, planes, where, arrays.bonus)
+
+
+@lean
+def _copy_planes(source: FloatArray, place: IntArray, planes: FloatArray) -> None:
+    for p in range(planes.shape[0]):
+        for a in range(planes.shape[1]):
+            for b in range(planes.shape[1]):
+                planes[p, a, b] = source[p, place[a], place[b]]
 
 
 @jit
@@ -262,29 +281,9 @@ def _network(
     alternative = np.zeros(total, dtype=np.int64)
     number = np.empty(count, dtype=np.int64)
     first = np.empty(count + 1, dtype=np.int64)
-    stops = size = 0
-    for a in range(1, count + 1):
-        i = kept[a - 1]
-        if stops == 0 or number[stops - 1] != arrays.stop[i]:
-            number[stops] = arrays.stop[i]
-            first[stops] = a
-            stops += 1
-        place[a], stop[a], alternative[a] = where[arrays.place[i]], stops - 1, i
-        more = bonus if arrays.required[arrays.stop[i]] else 0.0
-        row = node[a]
-        row.open, row.latest, row.leave_by = useful.early[i], useful.late[i], arrays.leave_by[i]
-        row.min_stay = arrays.min_stay[i]
-        row.reward, row.full_profit = arrays.reward[i] + more, useful.profit[i] + more
-        row.piece_first = size
-        rest = useful.longest[i]
-        for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
-            part = min(rest, arrays.piece_length[k])
-            if arrays.piece_rate[k] > 0.0 and part > 0.0:
-                pieces[size, 0] = arrays.piece_rate[k]
-                pieces[size, 1] = part
-                size += 1
-                rest -= part
-        row.piece_last = size
+    stops, size = _write_nodes(
+        arrays, useful, where, bonus, node, pieces, place, stop, alternative, number, first
+    )
     first[stops] = count + 1
     starts, ends = np.empty(len(types), dtype=np.int64), np.empty(len(types), dtype=np.int64)
     plane = np.empty(len(types), dtype=np.int64)
@@ -325,6 +324,47 @@ def _network(
 
 
 @lean
+def _write_nodes(
+    arrays: Arrays,
+    useful: Useful,
+    where: IntArray,
+    bonus: float,
+    node: Records,
+    pieces: FloatArray,
+    place: IntArray,
+    stop: IntArray,
+    alternative: IntArray,
+    number: IntArray,
+    first: IntArray,
+) -> tuple[int, int]:
+    """Write the nodes of the alternatives; return how many stops and pieces there are."""
+    stops = size = 0
+    for a in range(1, len(useful.alternative) + 1):
+        i = useful.alternative[a - 1]
+        if stops == 0 or number[stops - 1] != arrays.stop[i]:
+            number[stops] = arrays.stop[i]
+            first[stops] = a
+            stops += 1
+        place[a], stop[a], alternative[a] = where[arrays.place[i]], stops - 1, i
+        more = bonus if arrays.required[arrays.stop[i]] else 0.0
+        row = node[a]
+        row.open, row.latest, row.leave_by = useful.early[i], useful.late[i], arrays.leave_by[i]
+        row.min_stay = arrays.min_stay[i]
+        row.reward, row.full_profit = arrays.reward[i] + more, useful.profit[i] + more
+        row.piece_first = size
+        rest = useful.longest[i]
+        for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
+            part = min(rest, arrays.piece_length[k])
+            if arrays.piece_rate[k] > 0.0 and part > 0.0:
+                pieces[size, 0] = arrays.piece_rate[k]
+                pieces[size, 1] = part
+                size += 1
+                rest -= part
+        row.piece_last = size
+    return stops, size
+
+
+@lean
 def _write_depot(node: Records, k: int, begin: float, due: float) -> None:
     """Write the start or the end of a vehicle."""
     row = node[k]
@@ -333,7 +373,7 @@ def _write_depot(node: Records, k: int, begin: float, due: float) -> None:
     row.piece_first = row.piece_last = 0
 
 
-@jit
+@inlined
 def full_profit(arrays: Arrays, alternative: int, longest: float) -> float:
     """Profit of a stay that lasts so much longer than the shortest, at most."""
     profit = arrays.reward[alternative]
@@ -352,49 +392,68 @@ def useful_alternatives(arrays: Arrays, kind: int) -> Useful:
     stop without profit may still be a short cut and is kept.
     """
     nodes = len(arrays.open)
-    early, late = np.full(nodes, np.inf), np.full(nodes, -np.inf)
-    longest, profit = np.full(nodes, -np.inf), np.zeros(nodes)
-    served = np.zeros(nodes, dtype=np.bool_)
-    for t in range(len(arrays.type_start)) if kind == ALL_TYPES else range(kind, kind + 1):
-        if arrays.triangle:
-            mine, last = direct_starts(arrays, t)
-        else:
-            mine, last = earliest_starts(arrays, t), latest_starts(arrays, t)
-        due = arrays.type_due[t]
-        for i in range(1, nodes):
-            early[i], late[i] = min(early[i], mine[i]), max(late[i], last[i])
-            served[i] |= mine[i] <= last[i] + arrays.slack
-            more = min(arrays.leave_by[i], due) - mine[i] - arrays.min_stay[i]
-            longest[i] = max(longest[i], more)
+    types = len(arrays.type_start)
+    first, last = (0, types) if kind == ALL_TYPES else (kind, kind + 1)
+    early, late = _starts(arrays, first)
+    served = early <= late + arrays.slack
+    longest = np.minimum(arrays.leave_by, arrays.type_due[first]) - early - arrays.min_stay
+    for t in range(first + 1, last):
+        mine, its = _starts(arrays, t)
+        served |= mine <= its + arrays.slack
+        more = np.minimum(arrays.leave_by, arrays.type_due[t]) - mine - arrays.min_stay
+        longest = np.maximum(longest, more)
+        early, late = np.minimum(early, mine), np.maximum(late, its)
+    profit = np.zeros(nodes)
     kept = np.empty(nodes, dtype=np.int64)
+    count = _find_useful(arrays, served, longest, profit, kept)
+    return Useful(kept[:count], early, late, longest, profit)
+
+
+@lean
+def _find_useful(
+    arrays: Arrays, served: BoolArray, longest: FloatArray, profit: FloatArray, kept: IntArray
+) -> int:
+    """List the alternatives that are worth it, and write what they can earn."""
     count = 0
-    for i in range(1, nodes):
+    for i in range(1, len(profit)):
         profit[i] = full_profit(arrays, i, longest[i])
         wanted = profit[i] > 0.0 or not arrays.triangle or arrays.required[arrays.stop[i]]
         if served[i] and wanted:
             kept[count] = i
             count += 1
-    return Useful(kept[:count], early, late, longest, profit)
+    return count
+
+
+@jit
+def _starts(arrays: Arrays, kind: int) -> tuple[FloatArray, FloatArray]:
+    """Earliest and latest start of service everywhere, for vehicles of one type."""
+    if arrays.triangle:
+        return direct_starts(arrays, kind)
+    return earliest_starts(arrays, kind), latest_starts(arrays, kind)
 
 
 @jit
 def direct_starts(arrays: Arrays, kind: int) -> tuple[FloatArray, FloatArray]:
     """Earliest and latest start of service everywhere, where no way is shorter than direct."""
-    nodes = len(arrays.open)
-    early = np.full(nodes, np.inf)
-    late = np.full(nodes, -np.inf)
-    travel = arrays.planes[arrays.type_plane[kind]]
-    start, begin = arrays.type_start[kind], arrays.type_begin[kind]
-    for i in range(1, nodes):
-        if arrays.admits[kind, i]:
-            late[i] = last_start(arrays, kind, i)
-            time = max(begin + travel[start, arrays.place[i]], arrays.open[i])
-            if can_start(arrays, i, time):
-                early[i] = time
+    early, late = np.full(len(arrays.open), np.inf), np.full(len(arrays.open), -np.inf)
+    _write_direct_starts(arrays, kind, early, late)
     return early, late
 
 
-@jit
+@lean
+def _write_direct_starts(arrays: Arrays, kind: int, early: FloatArray, late: FloatArray) -> None:
+    plane = arrays.type_plane[kind]
+    start, begin = arrays.type_start[kind], arrays.type_begin[kind]
+    for i in range(1, len(early)):
+        if arrays.admits[kind, i]:
+            late[i] = last_start(arrays, kind, i)
+            way = arrays.planes[plane, start, arrays.place[i]]
+            time = max(begin + way, arrays.open[i])
+            if can_start(arrays, i, time):
+                early[i] = time
+
+
+@inlined
 def last_start(arrays: Arrays, kind: int, i: int) -> float:
     """Latest start of service from where a vehicle is at its end in time, going there directly."""
     home = arrays.planes[arrays.type_plane[kind], arrays.place[i], arrays.type_end[kind]]
@@ -402,7 +461,7 @@ def last_start(arrays: Arrays, kind: int, i: int) -> float:
     return float(min(arrays.close[i], end - arrays.min_stay[i]))
 
 
-@jit
+@inlined
 def can_start(arrays: Arrays, i: int, time: float) -> bool:
     """Whether service that starts then breaks no deadline of the alternative."""
     end = time + arrays.min_stay[i]
@@ -413,12 +472,18 @@ def can_start(arrays: Arrays, i: int, time: float) -> bool:
 @jit
 def earliest_starts(arrays: Arrays, kind: int) -> FloatArray:
     """Earliest start of service everywhere, over all ways that keep all windows."""
+    return earliest_from(arrays, kind, arrays.type_start[kind], arrays.type_begin[kind])
+
+
+@jit
+def earliest_from(arrays: Arrays, kind: int, place: int, time: float) -> FloatArray:
+    """Earliest start of service everywhere of a vehicle that leaves some place at some time."""
     nodes = len(arrays.open)
     travel = arrays.planes[arrays.type_plane[kind]]
     done = np.zeros(nodes, dtype=np.bool_)
     early = np.full(nodes, np.inf)
     leave = np.full(nodes, np.inf)
-    leave[0] = arrays.type_begin[kind]
+    leave[0] = time
     for _ in range(nodes):
         best = -1
         for i in range(nodes):
@@ -427,13 +492,13 @@ def earliest_starts(arrays: Arrays, kind: int) -> FloatArray:
         if best < 0:
             break
         done[best] = True
-        at = arrays.type_start[kind] if best == 0 else arrays.place[best]
+        at = place if best == 0 else arrays.place[best]
         for j in range(1, nodes):
             if not done[j] and arrays.admits[kind, j]:
-                time = max(leave[best] + travel[at, arrays.place[j]], arrays.open[j])
-                if time < early[j] and can_start(arrays, j, time):
-                    early[j] = time
-                    leave[j] = time + arrays.min_stay[j]
+                start = max(leave[best] + travel[at, arrays.place[j]], arrays.open[j])
+                if start < early[j] and can_start(arrays, j, start):
+                    early[j] = start
+                    leave[j] = start + arrays.min_stay[j]
     return early
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from typing import TypeAlias
 
 import numpy as np
@@ -126,9 +126,12 @@ def best_solution(instance: Instance, routes: Sequence[Numbers]) -> Solution:
         kept, depart, finish = timetable(instance.arrays, kind, route, table)
         if not kept:
             raise ValueError(f"route {list(numbers)} breaks a deadline")
-        stops = instance.alternative_stop[route]
-        which = route - instance.alternative_first[stops]
-        rows = zip(stops.tolist(), *table.tolist(), which.tolist(), strict=True)
+        if instance.simple:
+            rows = zip(route.tolist(), *table.tolist(), repeat(0), strict=False)
+        else:
+            stops = instance.alternative_stop[route]
+            which = route - instance.alternative_first[stops]
+            rows = zip(stops.tolist(), *table.tolist(), which.tolist(), strict=False)
         timed.append(Route(tuple(map(Visit._make, rows)), finish, depart))
     return with_idle_vehicles(instance, timed)
 
@@ -233,6 +236,8 @@ def _stays(instance: Instance, flat: IntArray, start: IntArray, kinds: IntArray)
 
 def _alternatives(network: Network, kind: int, stops: IntArray) -> tuple[IntArray, int]:
     """Choose alternatives for an order of stops; also give where it breaks."""
+    if not len(stops):  # the vehicle does not move
+        return stops, -1
     number = np.searchsorted(network.number, stops)
     for position, (k, stop) in enumerate(zip(number.tolist(), stops.tolist(), strict=True)):
         if k == len(network.number) or network.number[k] != stop:  # it has no alternative

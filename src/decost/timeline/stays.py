@@ -10,7 +10,7 @@ import numpy as np
 
 from decost.compiled import jit, lean
 from decost.problem.instance import Arrays, FloatArray, IntArray
-from decost.timeline.network import Network, network_as_given, of_type
+from decost.timeline.network import Network, network_as_given, network_of_route, of_type
 from decost.timeline.steps import earliest, in_time, travel_time
 
 
@@ -160,7 +160,8 @@ def timetable(
     Every service starts as early as it can, and the vehicle leaves as late as that allows. The
     answer is whether no deadline is broken, when the vehicle leaves, and when it is at its end.
     """
-    network = of_type(network_as_given(arrays), kind)
+    network = network_of_route(arrays, kind, route)
+    route = np.arange(1, len(route) + 1)
     size = count_pieces(network, route)
     stays = np.zeros(len(route))
     pool, owner = np.empty((size, 2)), np.empty(size, dtype=np.int64)
