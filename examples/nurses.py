@@ -2,9 +2,11 @@
 
 Every patient has a time at which the visit may begin, a shortest visit, and gains from more
 time, but not without end; some need a nurse with a qualification, and some must be visited.
-Times are in minutes, distances in kilometres.
+Times are in minutes, distances in kilometres. Name a file, as in
+`python examples/nurses.py nurses.png`, to draw the plan too.
 """
 
+import sys
 from pathlib import Path
 
 import decost
@@ -27,6 +29,9 @@ for nurse, route in zip(instance.fleet, plan.routes, strict=True):
         patient = instance.label(visit.stop)
         must = "  (required)" if instance.required[visit.stop] else ""
         print(f"  {clock(visit.start)}  {patient:16} for {visit.stay:2.0f} minutes{must}")
+
+if len(sys.argv) > 1:
+    decost.plot_plan(instance, plan).savefig(sys.argv[1])
 
 assert decost.check(instance, plan) == []
 assert result.required_visited == 3
