@@ -20,6 +20,7 @@ from torch.nn import Parameter
 from decost.learn import runs
 from decost.learn.checkpoint import Network, load_weights, model_path
 from decost.learn.config import TrainConfig
+from decost.learn.encoder import encode, look_up
 from decost.learn.features import Problems, load_problems, require_device, useful_part
 from decost.learn.losses import (
     reinforce_loss,
@@ -250,9 +251,9 @@ def _grown(
     """Compute the gradient of the paper's loss over a tree of samples, and what to report."""
     config, network = run.config, run.network
     assert isinstance(network, PaperNetwork)
-    with torch.autocast("cpu", torch.bfloat16, enabled=uses_bf16(config.precision)):
-        nodes = network.encode(problems)  # (batch, node, width)
-    lookups = network.look_up(nodes.float())
+    bf16 = uses_bf16(config.precision)
+    nodes = encode(network, problems, bf16=bf16)  # (batch, node, width)
+    lookups = look_up(network, nodes, bf16=bf16)
     samples = len(problems) * config.samples
     recipe = Recipe(
         samples=config.samples,
