@@ -14,20 +14,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import torch
 from numba.extending import overload
 from torch import Tensor
 
 from decost.learn.features import Problems
 from decost.learn.network import Lookup, PaperLayer, PaperNetwork
+from decost.learn.rows import Floats, soften, vectors
 from decost.problem.instance import IntArray
 
-Floats: TypeAlias = npt.NDArray[np.float32]
 Table: TypeAlias = Any
 """Numbers of float32, or bf16 as its bits."""
-
-kernel = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
 
 SIXTEEN, ONE, HALF = np.uint32(16), np.uint32(1), np.uint32(0x7FFF)
 
@@ -100,11 +97,10 @@ class Weights(NamedTuple):
     second_scale: Tensor
     second_shift: Tensor
 
-    def lowered(self, kind: torch.dtype) -> Weights:
+    def lowered(self, first: torch.dtype, kind: torch.dtype) -> Weights:
         """Put matrices into the precision in which they are multiplied."""
-        return self._replace(
-            **{name: getattr(self, name).to(kind) for name in ("into", "out", "forth", "back")}
-        )
+        low = {name: getattr(self, name).to(kind) for name in ("out", "forth", "back")}
+        return self._replace(into=self.into.to(first), **low)
 
 
 class Trace(NamedTuple):
@@ -145,53 +141,69 @@ class _Encoder(torch.autograd.Function):
         layers = [Weights(*known[k : k + each]) for k in range(0, len(known), each)]
         shape = nodes.shape
         nodes = nodes.detach().reshape(-1, shape[2])  # (batch * node, width)
-        low = nodes.to(kind)
+        given = nodes  # embeddings have much in common, which bf16 would not tell from the rest
         ctx.edges, ctx.real, ctx.traces = edges, real, []
         for layer in layers:
-            trace = _forward(layer.lowered(kind), nodes, low, edges, real)
+            trace = _forward(layer, nodes, given, kind, edges, real)
             ctx.traces.append(trace)
-            nodes, low = trace.second.table, trace.second.low
+            nodes, given = trace.second.table, trace.second.low
         return nodes.view(shape)
 
     @staticmethod
     def backward(ctx: Any, pull: Tensor) -> Any:
         """Give the derivatives for the nodes and all weights."""
-        shape = pull.shape
-        pull = pull.reshape(-1, shape[2])
+        # An instance of which all samples are equal pulls at nothing, and needs no more work.
+        some = pull.flatten(1).any(1).nonzero()[:, 0]  # (instances that pull,)
+        here = pull[some].reshape(-1, pull.shape[2])  # (node, width)
+        edges, real = ctx.edges[some], ctx.real[some.numpy()]
         more: Tensor | None = None
         found: list[Tensor] = []
         while ctx.traces:
-            pull, more, weights = _backward(ctx.traces.pop(), pull, more, ctx.edges, ctx.real)
+            trace = ctx.traces.pop()
+            if len(some) < len(pull):
+                trace = _only(trace, some)
+            here, more, weights = _backward(trace, here, more, edges, real)
             found = [*weights, *found]
         if more is not None:
-            pull = pull + more
-        return (pull.view(shape), None, None, None, *found)
+            here = here + more
+        result = torch.zeros_like(pull)
+        result[some] = here.view(len(some), *pull.shape[1:])
+        return (result, None, None, None, *found)
 
 
-def _forward(layer: Weights, nodes: Tensor, low: Tensor, edges: Tensor, real: IntArray) -> Trace:
+def _forward(
+    layer: Weights,
+    nodes: Tensor,
+    given: Tensor,
+    kind: torch.dtype,
+    edges: Tensor,
+    real: IntArray,
+) -> Trace:
+    """Apply a layer to nodes; `given` are the same, as precise as they are multiplied."""
+    layer = layer.lowered(given.dtype, kind)
     count, size, _ = edges.shape
     heads, each = len(layer.edge), nodes.shape[1] // len(layer.edge)
-    parts = (low @ layer.into.t()).view(count, size, 3, heads, each).permute(2, 0, 3, 1, 4)
+    parts = (given @ layer.into.t()).view(count, size, 3, heads, each).permute(2, 0, 3, 1, 4)
     parts = _laid_out(parts, torch.float32).view(3, count * heads, size, each)
     attention = parts[0] @ parts[1].transpose(1, 2)  # (batch * head, node, node)
     _attend(attention.numpy(), edges.numpy(), layer.edge.numpy(), real, 1.0 / math.sqrt(each))
     mixed = (attention @ parts[2]).view(count, heads, size, each).transpose(1, 2)
-    mixed = _laid_out(mixed, low.dtype).view(nodes.shape)
+    mixed = _laid_out(mixed, kind).view(nodes.shape)
     first = _normalised(
         nodes, mixed @ layer.out.t(), real, size, layer.first_scale, layer.first_shift
     )
-    hidden = torch.addmm(layer.forth_bias.to(low.dtype), first.low, layer.forth.t()).relu_()
+    hidden = torch.addmm(layer.forth_bias.to(kind), first.low, layer.forth.t()).relu_()
     second = _normalised(
         first.table, hidden @ layer.back.t(), real, size, layer.second_scale, layer.second_shift
     )
-    return Trace(layer, low, parts, attention, mixed, first, hidden, second)
+    return Trace(layer, given, parts, attention, mixed, first, hidden, second)
 
 
 def _backward(
     trace: Trace, pull: Tensor, more: Tensor | None, edges: Tensor, real: IntArray
 ) -> tuple[Tensor, Tensor, Weights]:
     """Turn derivatives, the sum of two, for a layer's nodes into those for what it was given."""
-    layer, low = trace.weights, trace.given
+    layer, given = trace.weights, trace.given
     count, size, _ = edges.shape
     heads, each = len(layer.edge), pull.shape[1] // len(layer.edge)
     query, key, value = trace.parts
@@ -216,10 +228,10 @@ def _backward(
     torch.bmm(score, key, out=parts[0])
     torch.bmm(score.transpose(1, 2), query, out=parts[1])
     parts = parts.view(3, count, heads, size, each).permute(1, 3, 0, 2, 4)
-    into = _laid_out(parts, low.dtype).view(count * size, -1)  # (batch * node, 3 * width)
+    into = _laid_out(parts, given.dtype).view(count * size, -1)  # (batch * node, 3 * width)
     weights = Weights(
         edge=edge,
-        into=(into.t() @ low).float(),
+        into=(into.t() @ given).float(),
         out=(before.low.t() @ trace.mixed).float(),
         first_scale=before.scale,
         first_shift=before.shift,
@@ -230,6 +242,29 @@ def _backward(
         second_shift=after.shift,
     )
     return before.pull, into @ layer.into, weights
+
+
+def _only(trace: Trace, some: Tensor) -> Trace:
+    """Keep what belongs to some of the instances."""
+    count = len(trace.first.spread)
+
+    def rows(table: Tensor) -> Tensor:
+        """Pick from tables whose first dimension has as many rows for each instance."""
+        return table.view(count, -1, *table.shape[1:])[some].flatten(0, 1)
+
+    def normal(known: Normal) -> Normal:
+        return Normal(*map(rows, known))
+
+    return Trace(
+        weights=trace.weights,
+        given=rows(trace.given),
+        parts=torch.stack([rows(part) for part in trace.parts]),
+        attention=rows(trace.attention),
+        mixed=rows(trace.mixed),
+        first=normal(trace.first),
+        hidden=rows(trace.hidden),
+        second=normal(trace.second),
+    )
 
 
 class Pull(NamedTuple):
@@ -338,27 +373,7 @@ def _write_in_kernels(table: Any, at: Any, number: Any) -> Any:
     return write
 
 
-@kernel
-def _exp(x: Any) -> Any:
-    """Exponential of a number that is not above 0; unlike the library's, loops of it are vectors.
-
-    The polynomial is that of Cephes, good to the last bits of float32.
-    """
-    x = max(np.float32(x), np.float32(-87.0))
-    whole = np.floor(x * np.float32(1.442695041) + np.float32(0.5))
-    rest = x - whole * np.float32(0.693359375) + whole * np.float32(2.12194440e-4)
-    part = np.float32(1.9875691500e-4)
-    part = part * rest + np.float32(1.3981999507e-3)
-    part = part * rest + np.float32(8.3334519073e-3)
-    part = part * rest + np.float32(4.1665795894e-2)
-    part = part * rest + np.float32(1.6666665459e-1)
-    part = part * rest + np.float32(5.0000001201e-1)
-    part = part * rest * rest + rest + np.float32(1.0)
-    power = np.int32((np.int32(whole) + np.int32(127)) << np.int32(23))
-    return part * power.view(np.float32)
-
-
-@kernel
+@vectors
 def _attend(score: Floats, edges: Floats, edge: Floats, real: IntArray, scale: float) -> None:
     """Turn products of queries and keys into attention, in place."""
     heads, size = len(edge), score.shape[1]
@@ -368,22 +383,14 @@ def _attend(score: Floats, edges: Floats, edge: Floats, real: IntArray, scale: f
         bias, many = factor * edge[row % heads], real[b]
         for i in range(many):
             here, ways = score[row, i], edges[b, i]
-            top = np.float32(-np.inf)
             for j in range(many):
                 here[j] = factor * here[j] + bias * ways[j]
-                top = max(top, here[j])
-            total = np.float32(0.0)
-            for j in range(many):
-                here[j] = _exp(here[j] - top)
-                total += here[j]
-            total = np.float32(1.0) / total
-            for j in range(many):
-                here[j] *= total
+            soften(here[:many])
             here[many:] = 0.0
         score[row, many:size] = 0.0
 
 
-@kernel
+@vectors
 def _attend_back(
     attention: Floats,
     pull: Floats,
@@ -411,7 +418,7 @@ def _attend_back(
         edge[row % heads] += felt
 
 
-@kernel
+@vectors
 def _rectify_back(pull: Table, table: Table, bias: Floats) -> None:
     """Cut off the derivatives of what was cut off, in place, and add up those for the bias."""
     for i in range(len(table)):
@@ -423,7 +430,7 @@ def _rectify_back(pull: Table, table: Table, bias: Floats) -> None:
             bias[k] += _widened(here[k])
 
 
-@kernel
+@vectors
 def _normalise(
     nodes: Floats,
     added: Table,
@@ -472,7 +479,7 @@ def _normalise(
                 _write(rounded, k, shift[k])
 
 
-@kernel
+@vectors
 def _normalise_back(
     pull: Floats,
     more: Table,
