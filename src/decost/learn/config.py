@@ -75,6 +75,10 @@ class HeatmapConfig(Settings):
     network: Literal["heatmap"] = Field(default="heatmap", description="heat of trails for ants")
     layers: int = Field(default=12, ge=1, le=64, description="layers of the network")
     width: int = Field(default=32, ge=1, le=4096, description="width of the encoding")
+    stay_decoder: bool = Field(
+        default=False,
+        description="predict a share of the longest stay, which ants reserve; else the shortest",
+    )
 
 
 class RunConfig(Settings):
@@ -249,9 +253,18 @@ class AntsConfig(RunConfig, HeatmapConfig):
     final_beta: float = Field(
         default=10.0, ge=0, le=10**6, description="weight of profits, at last"
     )
+    ptar_weight: float = Field(
+        default=1.0, ge=0, le=10**6, description="weight of the pTAR loss of predicted stays"
+    )
     validation: int = Field(
         default=64, ge=1, le=10**6, description="instances on which the gap is measured"
     )
+
+    @model_validator(mode="after")
+    def _stays_to_predict(self) -> AntsConfig:
+        if self.stay_decoder and self.stays == "greedy":
+            raise ValueError("stay_decoder: with greedy stays there are none to predict")
+        return self
 
     @property
     def episodes(self) -> int:
@@ -260,7 +273,7 @@ class AntsConfig(RunConfig, HeatmapConfig):
 
     def network_config(self) -> HeatmapConfig:
         """Take the part that belongs to the network."""
-        return HeatmapConfig(network=self.network, layers=self.layers, width=self.width)
+        return HeatmapConfig(**{name: getattr(self, name) for name in HeatmapConfig.model_fields})
 
 
 class Source(NamedTuple):

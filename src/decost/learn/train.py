@@ -30,8 +30,8 @@ from decost.learn.losses import (
 )
 from decost.learn.network import PaperNetwork, make_network
 from decost.learn.rollout import (
-    Rollout,
     greedy_choice,
+    mean_share,
     optimal_profit,
     predicted_profit,
     roll_out,
@@ -323,21 +323,12 @@ def _reinforced(
             for some in (rollout.stays, stays)
         ]
         repulsive = repulsive_loss(*ratios).float()
-        row |= {"ptar_loss": repulsive.detach(), "stay_share": _stay_share(problems, rollout)}
+        row |= {"ptar_loss": repulsive.detach(), "stay_share": mean_share(problems, rollout)}
         loss = total_loss(loss, repulsive, config.beta1, config.beta2)
     else:
         loss = config.beta1 * loss
     loss = loss - config.beta1 * config.entropy * rollout.total_entropy.mean()
     return loss, row
-
-
-def _stay_share(problems: Problems, rollout: Rollout) -> Tensor:
-    """Mean predicted stay as a part of the longest."""
-    visited = rollout.nodes > 0  # (batch, samples, step)
-    longest = problems.max_stay[:, None].expand(*rollout.nodes.shape[:2], -1)
-    longest = longest.gather(2, rollout.nodes)  # (batch, samples, step)
-    share = (rollout.stays / longest.clamp(min=1e-12))[visited]  # (visit,)
-    return share.detach().sum() / max(1, len(share))
 
 
 def _taught(
