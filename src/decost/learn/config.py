@@ -100,6 +100,10 @@ class RunConfig(Settings):
         default="",
         description="names of files that are not trained on but measured, like c105,r104",
     )
+    trained_on: str = Field(
+        default="",
+        description="names of files that are trained on; by default all that are not held out",
+    )
     budget: float | None = Field(
         default=None, gt=0, le=10**6, description="time budget; by default the paper's"
     )
@@ -124,9 +128,18 @@ class RunConfig(Settings):
         self.sources()
         if bool(self.files) != bool(self.held_out):
             raise ValueError("files and held_out: one without the other leaves nothing to measure")
+        if self.trained_on and not self.files:
+            raise ValueError("trained_on: names files, and there is no folder of files")
+        if both := _names(self.trained_on) & _names(self.held_out):
+            raise ValueError(f"trained_on = {min(both)}: is held out, too")
         if self.files and self.budget is not None:
             raise ValueError(f"budget = {self.budget}: files have their own")
         return self
+
+    @property
+    def file_names(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Names of the files that are trained on, none for all others, and of those held out."""
+        return frozenset(_names(self.trained_on)), frozenset(_names(self.held_out))
 
     def sources(self) -> list[Source]:
         """Kinds of instances to train on, each as often as the others."""
@@ -287,6 +300,11 @@ class Source(NamedTuple):
         if self.family == "files":
             return "files"
         return f"{self.family}-{self.nodes}:{self.window:g}"
+
+
+def _names(text: str) -> set[str]:
+    """Read names of files with commas between them; upper or lower case makes no difference."""
+    return {word.strip().lower() for word in text.split(",") if word.strip()}
 
 
 def _source(word: str) -> Source:
