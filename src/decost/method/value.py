@@ -95,12 +95,13 @@ def judged(
     if proven:
         bound = value
     most = scale.required if bound is None else max(visited, scale.required_bound(bound))
-    status: Status = "optimal" if proven else "feasible"
-    if visited < scale.required:
-        status = "infeasible" if most < scale.required else "incomplete"
     if bound is not None:
         bound = solution.profit if proven else scale.profit_bound(bound, visited)
         bound = max(solution.profit, bound)
+        proven = most == visited and bound == solution.profit
+    status: Status = "optimal" if proven else "feasible"
+    if visited < scale.required:
+        status = "infeasible" if most < scale.required else "incomplete"
     return Result(
         instance,
         solution,
