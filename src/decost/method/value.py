@@ -92,8 +92,8 @@ def judged(
     """
     scale = Scale(instance)
     visited, value = scale.visited(solution), scale.value(solution)
-    if proven:
-        bound = value
+    if proven or (bound is not None and value >= bound):
+        bound, proven = value, True
     most = scale.required if bound is None else max(visited, scale.required_bound(bound))
     if bound is not None:
         bound = solution.profit if proven else scale.profit_bound(bound, visited)
