@@ -98,16 +98,16 @@ def judged(
     """
     scale = Scale(instance)
     visited, value = scale.visited(solution), scale.value(solution)
-    if proven:
-        bound = value
+    if proven or (bound is not None and value >= bound):
+        bound, proven = value, True
     most = scale.required if bound is None else max(visited, scale.required_bound(bound))
+    if bound is not None:
+        bound = solution.profit if proven else scale.profit_bound(bound, visited)
+        bound = max(solution.profit, bound)
+        proven = most == visited and bound == solution.profit
     status: Status = "optimal" if proven else "feasible"
     if visited < scale.required:
         status = "infeasible" if most < scale.required else "incomplete"
-    if proven:
-        bound = solution.profit
-    elif bound is not None:
-        bound = max(solution.profit, scale.profit_bound(bound, visited))
     return Result(
         instance,
         solution,

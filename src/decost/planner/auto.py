@@ -119,8 +119,7 @@ def _joined(scale: Scale, one: Result, other: Result) -> Result:
     best = max(one, other, key=lambda result: scale.value(result.solution))
     known = [scale.bound_of(result) for result in (one, other) if result.bound is not None]
     bound = min(known, default=None)
-    proven = bound is not None and scale.value(best.solution) >= bound
-    joined = judged(best.instance, best.solution, bound=bound, proven=proven)
+    joined = judged(best.instance, best.solution, bound=bound)
     return replace(joined, found_by=best.found_by, details={**one.details, **other.details})
 
 
