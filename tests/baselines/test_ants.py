@@ -34,7 +34,13 @@ LINE: dict[str, Any] = {
 
 
 def walk(
-    instance: Instance, region: Region, weight: np.ndarray, ants: int, greedy: bool, seed: int = 0
+    instance: Instance,
+    region: Region,
+    weight: np.ndarray,
+    ants: int,
+    greedy: bool,
+    seed: int = 0,
+    reserve: float = 0.0,
 ) -> tuple[list[Plan], np.ndarray]:
     """Send ants; give the routes of each, and the profits."""
     trails = region.trails
@@ -44,7 +50,8 @@ def walk(
     chance = np.random.default_rng(seed).random((ants, longest))
     team = instance.vehicles
     network = network_as_given(instance.arrays)
-    send_ants(network, trails, weight, team, greedy, chance, Walks(path, steps, profit))
+    stays = np.full(len(weight), reserve)
+    send_ants(network, trails, weight, team, greedy, stays, chance, Walks(path, steps, profit))
     plans = []
     for row, count in zip(path, steps, strict=True):
         assert (row[:count] >= 0).all()
@@ -65,7 +72,7 @@ def longest_stay(instance: Instance, stop: int, start: float) -> float:
 
 
 def probabilities(
-    instance: Instance, trails: Trails, weight: np.ndarray, greedy: bool
+    instance: Instance, trails: Trails, weight: np.ndarray, greedy: bool, reserve: float = 0.0
 ) -> dict[Plan, float]:
     """Work out how likely every plan is, by trying all of them."""
     found: Counter[Plan] = Counter()
@@ -92,7 +99,9 @@ def probabilities(
                 or leave + instance.travel[stop, instance.end] > instance.budget + slack
             ):
                 continue
-            stay = longest_stay(instance, stop, start) if greedy else instance.min_stay[stop]
+            stay = longest_stay(instance, stop, start)
+            if not greedy:
+                stay = max(instance.min_stay[stop], min(reserve, stay))
             options.append((weight[trail], stop, start + stay))
         total = sum(option[0] for option in options)
         for share, stop, leave in options:
@@ -106,16 +115,16 @@ def probabilities(
 
 
 @pytest.mark.parametrize("vehicles", [1, 2])
-@pytest.mark.parametrize("greedy", [False, True])
-def test_plans_are_as_likely_as_their_trails(greedy: bool, vehicles: int) -> None:
+@pytest.mark.parametrize(("greedy", "reserve"), [(False, 0.0), (False, 1.7), (True, 0.0)])
+def test_plans_are_as_likely_as_their_trails(greedy: bool, reserve: float, vehicles: int) -> None:
     """Ants take every plan as often as its probability says, within five deviations."""
     random = np.random.default_rng(3)
     instance = Instance(**LINE, vehicles=vehicles, min_stay=[0, 0.5, 0, 1])
     region = find_region(instance)
     weight = random.uniform(0.2, 2, len(region.trails.target))
-    expected = probabilities(instance, region.trails, weight, greedy)
+    expected = probabilities(instance, region.trails, weight, greedy, reserve)
     ants = 20_000
-    plans, _ = walk(instance, region, weight, ants, greedy)
+    plans, _ = walk(instance, region, weight, ants, greedy, reserve=reserve)
     seen = Counter(plans)
     assert set(seen) <= set(expected)
     assert len(expected) >= 10

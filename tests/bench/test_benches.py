@@ -20,6 +20,7 @@ from decost.bench import (
     BenchError,
     cards,
     cold_start,
+    curves,
     gaps,
     ils_time,
     list_benches,
@@ -88,7 +89,9 @@ def files(tmp_path: Path) -> Path:
     return folder
 
 
-PROVED = [one for one in list_benches() if one.name not in ("optw", "teams", "trips", "rivals", "stays")]
+PROVED = [
+    one for one in list_benches() if one.name not in ("optw", "teams", "trips", "rivals", "stays")
+]
 """Benches whose gaps are to a proof, and those that measure nothing."""
 
 
@@ -101,7 +104,7 @@ def test_tasks_are_listed(bench: Bench[Any], scale: str, tmp_path: Path, files: 
     tasks = bench.tasks(config, Folders(tmp_path / "out", files))
     keys = [key for task in tasks for key in task.keys]
     assert len(keys) == len(set(keys))
-    assert (len(keys) > 0) == (bench.name not in ("cards", "time-profit"))
+    assert (len(keys) > 0) == (bench.name not in ("cards", "curves", "time-profit"))
     if bench in PROVED and bench.name != "cold-start":
         proven = {key[:2] for key in keys if key.contender == config.prover}
         assert {key[:2] for key in keys} == proven
@@ -203,6 +206,16 @@ def test_solomon_by_hand(tmp_path: Path, files: Path) -> None:
     table = run(solomon.BENCH, config, Folders(tmp_path, files))
     scores = {line["files"]: line["score"] for line in table if line["method"] != "greedy"}
     assert scores == {"all": "490.0000", "C2": "300.0000", "R1": "680.0000"}
+
+
+def test_solomon_is_split() -> None:
+    """29 files to train on and ten others to test on, all of them Solomon's."""
+    trained, tested = set(solomon.TRAINED), set(solomon.TESTED)
+    assert (len(trained), len(tested), trained & tested) == (29, 10, set())
+    sizes = {"c1": 9, "c2": 8, "r1": 12, "r2": 11, "rc1": 8, "rc2": 8}
+    for name in trained | tested:
+        assert 1 <= int(name[-2:]) <= sizes[name[:-2]]
+    assert {name[:-2] for name in tested} == set(sizes) == {name[:-2] for name in trained}
 
 
 def test_solomon_compares_with_the_network() -> None:
@@ -433,6 +446,23 @@ def test_the_worked_example_is_the_pages(tmp_path: Path) -> None:
     for visited in ("A and B", "A", "B"):
         line = f"| {visited.replace(' and', ',')} | {found[f'at C after {visited}']} |"
         assert line in page
+
+
+def test_curves_are_means_over_epochs(tmp_path: Path) -> None:
+    """By hand: a line for every second epoch, with the mean over two, and none for epoch 0."""
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("epoch,gap,stay_share\n0,60,\n1,10,0.5\n2,8,0.25\n3,7,0.1\n4,5,0.05\n")
+    second.write_text("epoch,gap\n0,60\n1,12\n2,9\n")
+    runs = (f"one={first}", f"other={second}")
+    config = curves.CurvesConfig(runs=runs, episodes=100, every=2, last=2)
+    lines = run(curves.BENCH, config, Folders(tmp_path))
+    assert [tuple(line.values()) for line in lines] == [
+        ("one", "2", "200", "9.00", "38"),
+        ("one", "4", "400", "6.00", "7.5"),
+        ("other", "2", "200", "10.50", ""),
+    ]
+    with pytest.raises(BenchError, match="--runs x: is not like NAME=FILE"):
+        curves.read_histories(config.model_copy(update={"runs": ("x",)}))
 
 
 def test_gaps_are_put_on_a_card(tmp_path: Path) -> None:

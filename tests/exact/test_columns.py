@@ -6,6 +6,7 @@ import functools
 import math
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ import decost
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
 from decost.exact.exact import ExactOptions
-from decost.exact.tree import Branch, Incumbent
+from decost.exact.tree import Incumbent, root_branch
 from decost.method.deadline import Deadline
 from odd_instances import all_routes, brute_force_team, odd_instance
+from oracle import brute_force, tiny_instance
 from strategies import instances
 
 
@@ -53,6 +55,34 @@ def test_equals_brute_force(way: str, seed: int) -> None:
     assert check(instance, result.solution) == []
 
 
+@pytest.mark.parametrize("seed", range(150))
+def test_equals_the_oracle(way: str, seed: int) -> None:
+    """Vehicles of several types, alternatives, required stops: the best of all plans, proven."""
+    instance = tiny_instance(np.random.default_rng(seed))
+    required, profit = brute_force(instance)[:2]
+    result = solve(instance, "columns", time_limit=60)
+    assert result.status == ("optimal" if required == instance.required.sum() else "infeasible")
+    assert (result.required_visited, result.required_bound) == (required, required)
+    assert result.profit == pytest.approx(profit, rel=1e-7, abs=1e-7)
+    assert result.bound == result.profit
+    assert {fault.rule for fault in check(instance, result.solution)} <= {"required"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ways_agree_on_people(way: str, seed: int) -> None:
+    """Where plans have to be divided by types, alternatives and arcs, no way finds another."""
+    random = np.random.default_rng(seed)
+    (instance,) = generate("people", nodes=10, vehicles=2 + seed % 2, seed=seed)
+    required = random.random(instance.nodes) < 0.3
+    instance = instance.replace(required=required & (np.arange(instance.nodes) > 0))
+    result = solve(instance, "columns", time_limit=60)
+    judge = solve(instance, "auto", time_limit=60)
+    assert result.status == judge.status
+    assert result.required_visited == judge.required_visited
+    assert result.profit == pytest.approx(judge.profit, rel=1e-7)
+    assert result.bound == pytest.approx(result.profit)
+
+
 @functools.cache
 def judged(family: str, nodes: int, seed: int, vehicles: int) -> tuple[Instance, float]:
     """Make an instance and let `milp` prove its profit."""
@@ -71,7 +101,7 @@ def judged(family: str, nodes: int, seed: int, vehicles: int) -> tuple[Instance,
     "drawn", [("paper", 30, 3, 3), ("paper", 18, 3, 2), ("mixed", 12, 1, 2), ("mixed", 12, 6, 2)]
 )
 def test_branches_close_a_gap(way: str, drawn: tuple[str, int, int, int]) -> None:
-    """Where shares of routes earn more than any plan, by stops or arcs: `milp` proves the same."""
+    """Where a mix of routes earns more than any plan, by stops or arcs: `milp` proves the same."""
     instance, profit = judged(*drawn)
     result = solve(instance, "columns", time_limit=60)
     assert result.status == "optimal"
@@ -182,7 +212,7 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("moment", [1, 4])
-@pytest.mark.parametrize("name", ["team_problem", "priced", "improve_penalties", "combine"])
+@pytest.mark.parametrize("name", ["team_bytes", "priced", "make_bounds", "combine"])
 def test_ctrl_c_returns_the_best_plan(
     monkeypatch: pytest.MonkeyPatch, name: str, moment: int
 ) -> None:
@@ -192,7 +222,7 @@ def test_ctrl_c_returns_the_best_plan(
 
     def interrupted(*given: object) -> object:
         calls.append(1)
-        if len(calls) == moment or name in ("team_problem", "combine"):
+        if len(calls) == moment or name in ("team_bytes", "combine"):
             raise KeyboardInterrupt
         return function(*given)
 
@@ -290,20 +320,20 @@ def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
     decost.prepare("columns")
     random = np.random.default_rng(seed)
     instance = odd_instance(random, int(random.integers(2, 5)))
-    incumbent = Incumbent([], 0.0, np.inf)
+    incumbent = Incumbent([[]], 0.0, np.inf)
     generation = module.Generation(instance, incumbent, Deadline(60.0), 2.0**30)
-    number = generation.network.number
+    number = generation.team.number
     if len(number) == 0:
         return
     forced = random.random(len(number)) < 0.5
-    branch = Branch(np.inf, forced, generation.reach, 1)
-    price = generation.problem.full_profits * random.uniform(0, 1, len(number))
-    proof = module.Proof(np.inf, price, 0.0)
-    listed = module.list_routes(generation, branch, proof, 1e6, 60.0)
+    branch = replace(root_branch(generation.team, np.inf), forced=forced)
+    price = generation.team.full_profits * random.uniform(0, 1, len(number))
+    proof = module.Proof(np.inf, price, np.zeros(1))
+    listed = module.list_trips(generation, branch, proof, 1e6, 60.0)
     assert listed is not None
-    profits = generation.profits(listed)
     known = [
-        (set(generation.problem.stops(route)), p) for route, p in zip(listed, profits, strict=True)
+        (set(number[generation.team.rows(trip)].tolist()), value)
+        for trip, value in zip(listed, generation.values(listed), strict=True)
     ]
     must = set(number[forced].tolist())
     routes = [

@@ -173,7 +173,8 @@ def test_network_by_hand() -> None:
     expected = np.log(sigmoid(linear("head.4", hidden)[:, 0]))
     flow = linear("partition.2", np.maximum(linear("partition.0", trails), 0)).mean(0)
     with torch.inference_mode():
-        heat, partition = network(graph)
+        heat, partition, stay = network(graph)
+    assert stay is None
     np.testing.assert_allclose(heat.numpy(), expected, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(partition.numpy(), flow, rtol=1e-3, atol=1e-4)
 
@@ -232,9 +233,9 @@ def test_weights_come_back_to_the_bit(tmp_path: Path) -> None:
 # Probabilities.
 
 
-@pytest.mark.parametrize("greedy", [False, True])
+@pytest.mark.parametrize(("greedy", "share"), [(False, 0.0), (False, 0.4), (True, 1.0)])
 @pytest.mark.parametrize("seed", range(3))
-def test_probabilities_of_plans(seed: int, greedy: bool) -> None:
+def test_probabilities_of_plans(seed: int, greedy: bool, share: float) -> None:
     """A rollout's log-probability is the product along its routes, recomputed step by step."""
     instances = lively_instances(seed)
     problems = load_problems(instances)
@@ -244,7 +245,10 @@ def test_probabilities_of_plans(seed: int, greedy: bool) -> None:
         graph = graph_of(instance)
         heat = heat_of(network, instance) if len(graph.nodes) > 1 else torch.zeros(1)
         tables.append(heat_table(graph, heat, problems.node.shape[1]))
-    policy = AntPolicy(torch.stack(tables), greedy=greedy)
+    stays = None
+    if 0.0 < share < 1.0:
+        stays = torch.full_like(torch.stack(tables), share).logit()
+    policy = AntPolicy(torch.stack(tables), stays, greedy=greedy)
     choose = sampled_choice(torch.Generator().manual_seed(seed))
     rollout = roll_out(policy, problems, 4, choose)
     steps = 0
@@ -280,10 +284,11 @@ def test_probabilities_of_plans(seed: int, greedy: bool) -> None:
                     continue
                 stop = number[chosen]
                 stay = float(instance.min_stay[stop])
-                if greedy:
+                if share > 0.0:
                     latest = instance.budget - instance.travel[stop, instance.end]
                     room = min(float(instance.leave_by[stop]), latest) - start[chosen]
-                    stay = max(stay, min(float(instance.max_stay[stop]), room))
+                    longest = min(float(instance.max_stay[stop]), instance.budget)
+                    stay = max(stay, min(share * longest, room))
                 node, moment = chosen, start[chosen] + stay
                 visited.add(chosen)
             assert float(rollout.log_probability[row, sample]) == pytest.approx(total, abs=1e-3)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import read_settings
-from decost import cli, generate, optimal_stays
-from decost.baselines.gfacs import Colony
+from decost import check, cli, generate, optimal_stays, solve
+from decost.baselines.gfacs import Colony, heat_of
 from decost.learn import train_ants as module
 from decost.learn.checkpoint import WeightsError, load_heatmap, load_run, read_card
 from decost.learn.config import AntsConfig
@@ -108,6 +108,32 @@ def test_exploration() -> None:
 
 
 # Runs.
+
+
+def test_predicted_stays(tmp_path: Path) -> None:
+    """A heatmap with a service-time decoder is trained by both losses, saved, and used."""
+    run = trained(tmp_path, stay_decoder=True, nodes="30")
+    first = run.history[1]
+    assert first["ptar_loss"] < 0 < first["stay_share"] < 1
+    network, _ = load_heatmap(tmp_path / "weights.safetensors")
+    assert network.config.stay_decoder
+    (instance,) = generate("paper", nodes=30, seed=4)
+    result = solve(instance, "gfacs", weights=str(tmp_path / "weights.safetensors"), ants=20)
+    assert not check(instance, result.solution)
+    region = find_region(instance)
+    heat, share = heat_of(network, instance, region)
+    assert share is not None
+    assert ((share > 0) & (share < 1)).all()
+    random = np.random.default_rng(0)
+    longest = Colony(instance, region, heat, np.ones(len(heat)), greedy=False, random=random)
+    shortest = Colony(instance, region, heat, greedy=False, random=np.random.default_rng(0))
+    assert longest.send(50).steps.mean() < shortest.send(50).steps.mean()
+
+
+def test_greedy_stays_are_not_predicted() -> None:
+    """A service-time decoder and stays as long as possible exclude each other."""
+    with pytest.raises(ValueError, match="stay_decoder: with greedy stays"):
+        AntsConfig(stay_decoder=True, stays="greedy")
 
 
 def test_training_helps(tmp_path: Path) -> None:

@@ -67,6 +67,13 @@ def test_teacher(folder: Path, tmp_path: Path) -> None:
     assert 0 <= run.history[1]["regret"] < 1
 
 
+def test_some_files(folder: Path, tmp_path: Path) -> None:
+    """Only the files that are named are trained on."""
+    run = trained(tmp_path / "run", files=str(folder), held_out="a", trained_on="B, c", epochs=1)
+    learned, held_out = runs._read_files(run.config)
+    assert (len(learned), len(held_out)) == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("held_out", "message"),
     [("a,z", "held_out = z: .* has no file of that name"), ("a,b,c,d,e", "no file to train on")],
@@ -83,6 +90,8 @@ def test_folders_that_do_not_fit(folder: Path, held_out: str, message: str, tmp_
     [
         ({"files": "some"}, "files and held_out"),
         ({"held_out": "a"}, "files and held_out"),
+        ({"trained_on": "a"}, "trained_on: names files"),
+        ({"files": "some", "held_out": "a", "trained_on": "b,A"}, "trained_on = a: is held out"),
         ({"files": "some", "held_out": "a", "budget": 3}, "budget = 3.0: files have their own"),
         ({"baseline": "state", "network": "prefix"}, "baseline = state: needs samples"),
         ({"baseline": "state", "stay_optimisation": False}, "baseline = state: needs samples"),

@@ -139,6 +139,24 @@ def test_keep_route() -> None:
     assert visits(result.solution) == [(1, 2, 1), (2, 5, 4)]
 
 
+def test_route_that_cannot_be_kept() -> None:
+    """The stop at which it breaks is named; without keeping it, there is another plan."""
+    closing = LINE.replace(close=[0, 20, 4, 20])
+    plan = make_solution(closing, [[1, 2]], [[4.0, 2.0]])  # b is reached at 8
+    with pytest.raises(MethodError, match=r"cannot be kept: .* visit 1 \(stop 'b'\): it cannot be"):
+        replan(closing, plan, 3, keep="route")
+    assert visits(replan(closing, plan, 3).solution) == [(1, 2, 4), (3, 10, 3)]
+
+
+def test_short_cut_home() -> None:
+    """A stop that earns nothing stays if only the way through it leads home in time."""
+    travel = [[0, 1, 9], [9, 0, 1], [1, 9, 0]]
+    instance = Instance(budget=4, travel=travel, reward=[0, 5, 0])
+    plan = make_solution(instance, [[1, 2]], [[0.0, 0.0]])
+    result = replan(instance, plan, 1.0)
+    assert result.solution.routes[0].stops == (1, 2)
+
+
 def test_keep_order() -> None:
     """Others may come between, but what was there keeps its order."""
     plan = make_solution(LINE, [[3, 1]], [[1.0, 1.0]])

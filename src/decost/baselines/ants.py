@@ -113,6 +113,7 @@ def send_ants(
     weight: FloatArray,
     vehicles: int,
     greedy: bool,
+    reserve: FloatArray,
     chance: FloatArray,
     walks: Walks,
 ) -> None:
@@ -121,8 +122,8 @@ def send_ants(
     At every node an ant takes one of the trails that are open, with a probability in proportion to
     the `weight`; `chance` holds a random number from [0, 1) for every step of every ant. A trail
     is open if its stop can be served and left for home in time. Ants stay as long as they can if
-    `greedy`; else only as long as they must, so that the plan holds as many stops as the ant
-    likes, and it earns what optimal stays earn. Node k of the network is stop k.
+    `greedy`; else as long as the trail's `reserve` says, if that is possible, and no less than
+    they must; then the plan earns what optimal stays earn. Node k of the network is stop k.
     """
     nodes = len(trails.stop)
     reached = np.empty(nodes)  # weight of the open trails up to each of them
@@ -172,6 +173,8 @@ def send_ants(
                 stay = network.node[stop].min_stay
                 if greedy:
                     stay = max(stay, last_visit(network, stop, time)[0])
+                elif reserve[trail] > stay:
+                    stay = max(stay, min(reserve[trail], last_visit(network, stop, time)[0]))
                 time += stay
                 at = stop
             if greedy:

@@ -63,8 +63,10 @@ class Colony:
         The problem, and the trails that are left of it.
     heat
         What the network thinks of every trail.
+    share
+        Part of the longest stay that is reserved at the end of every trail; stage two comes later.
     greedy
-        Whether ants stay as long as possible at a stop, or as short: stage two comes later.
+        Whether ants stay as long as possible at a stop instead.
     random
         A generator of one's own.
     """
@@ -74,6 +76,7 @@ class Colony:
         instance: Instance,
         region: Region,
         heat: FloatArray,
+        share: FloatArray | None = None,
         *,
         greedy: bool,
         random: np.random.Generator,
@@ -82,6 +85,11 @@ class Colony:
         self._vehicles = instance.vehicles
         self._region = region
         self._heat = heat
+        self._reserve = np.zeros(len(heat))
+        if share is not None:
+            longest = np.minimum(instance.max_stay, instance.budget)  # (node,)
+            longest[0] = 0.0
+            self._reserve = share * longest[region.trails.stop[region.trails.target]]
         self._greedy = greedy
         self._random = random
         self.pheromone = np.ones(len(heat))
@@ -101,6 +109,7 @@ class Colony:
             self.pheromone * self._heat,
             self._vehicles,
             self._greedy,
+            self._reserve,
             self._random.random((ants, longest)),
             walks,
         )
@@ -171,7 +180,7 @@ def _search(
     colony = Colony(
         instance,
         region,
-        heat_of(network, instance, region, deadline),
+        *heat_of(network, instance, region, deadline),
         greedy=options.stays == "greedy",
         random=np.random.default_rng(options.seed),
     )
@@ -194,13 +203,17 @@ def _search(
 
 def heat_of(
     network: HeatmapNetwork, instance: Instance, region: Region, deadline: Deadline | None = None
-) -> FloatArray:
-    """Give the heat of every trail; a NoTimeError says that the deadline is over."""
+) -> tuple[FloatArray, FloatArray | None]:
+    """Give the heat of every trail and, if the network predicts it, the share of the stay there.
+
+    A NoTimeError says that the deadline is over.
+    """
     if len(region.trails.stop) == 1:  # the depot: there is nowhere to go
-        return np.ones(1)
+        return np.ones(1), None
     with one_thread(), torch.inference_mode():
-        heat, _ = network(describe(instance, region), deadline)
-        return np.asarray(heat.double().exp().numpy())
+        heat, _, stay = network(describe(instance, region), deadline)
+        share = None if stay is None else np.asarray(stay.sigmoid().double().numpy())
+        return np.asarray(heat.double().exp().numpy()), share
 
 
 def _note(colony: Colony, walks: Walks, reporter: Reporter, best: _Best) -> None:

@@ -84,6 +84,30 @@ def growth(
     return figure
 
 
+def histories(
+    title: str, across: str, panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
+) -> Figure:
+    """Draw percentages along trainings, a panel for each of them and a curve for each training."""
+    figure, axes = new_figure(title, len(panels), 1, height=6.0)
+    for one, (name, curves) in zip(axes, panels.items(), strict=True):
+        for number, (label, points) in enumerate(curves.items()):
+            along, values = zip(*points, strict=True) if points else ((), ())
+            colour = ROUTE_COLOURS[number % len(ROUTE_COLOURS)]
+            shown = [max(value, 1e-5) for value in values]  # nothing has no logarithm
+            one.plot(along, shown, label=label, color=colour, linewidth=1.1)
+        one.set_yscale("log")
+        one.set_ylabel(name, size=8, color=MUTED)
+        one.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
+        one.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    axes[0].yaxis.set_minor_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}%" if f"{value:g}"[0] in "25" else "")
+    )
+    axes[0].tick_params(which="minor", labelsize=7, color=RULE, labelcolor=MUTED, length=2)
+    axes[-1].set_xlabel(across, size=8, color=MUTED)
+    _add_key(figure, axes[0])
+    return figure
+
+
 def new_figure(
     title: str,
     rows: int,

@@ -383,16 +383,18 @@ class Generation:
     def pricings(self, branch: Branch, price: FloatArray, relaxation: Relaxation) -> list[Pricing]:
         """Charge the prices of a branch's stops, for each type that has vehicles left."""
         earned = np.zeros(len(branch.vehicles))
-        for column in np.flatnonzero(relaxation.share):
+        for column in np.flatnonzero(relaxation.share) if len(earned) > 1 else ():
             trip = self.master.trips[column]
             profit = self.master.value[column] - price[self.team.rows(trip)].sum()
             earned[trip.kind] += relaxation.share[column] * profit
+        whole = relaxation.value - float(price.sum())
         made = []
         for k, (kind, arcs) in enumerate(zip(self.team.kinds, branch.arcs, strict=True)):
             if branch.vehicles[k]:
                 problem = priced(kind.problem, price[kind.stops], arcs, kind.reach & ~arcs)
                 # Some route of the relaxation earns this much, unless none earns anything.
-                floor = max(0.0, earned[k] / branch.vehicles[k])
+                mine = whole - float(earned.sum() - earned[k])
+                floor = max(0.0, mine / branch.vehicles[k])
                 useful = np.append(problem.graph.worth > 0.0, False)[kind.network.stop]
                 made.append(Pricing(k, problem, arcs & useful, floor))
         return made
@@ -402,10 +404,10 @@ class Generation:
     ) -> bool:
         """Look for routes quickly; the answer is whether any improves the relaxation.
 
-        It takes a quarter of the time of the last proof at most, which finds routes too.
+        It takes no longer than the last proof did, which finds routes too.
         """
         open_pricings = pricings
-        part = self.deadline.child(self._proof_seconds / 4)
+        part = self.deadline.child(self._proof_seconds)
         for most, rule in tries:
             improving = False
             for pricing in open_pricings:

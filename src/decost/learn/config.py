@@ -74,6 +74,10 @@ class HeatmapConfig(Settings):
     network: Literal["heatmap"] = Field(default="heatmap", description="heat of trails for ants")
     layers: int = Field(default=12, ge=1, le=64, description="layers of the network")
     width: int = Field(default=32, ge=1, le=4096, description="width of the encoding")
+    stay_decoder: bool = Field(
+        default=False,
+        description="predict a share of the longest stay, which ants reserve; else the shortest",
+    )
 
 
 class RunConfig(Settings):
@@ -94,6 +98,10 @@ class RunConfig(Settings):
     held_out: str = Field(
         default="",
         description="names of files that are not trained on but measured, like c105,r104",
+    )
+    trained_on: str = Field(
+        default="",
+        description="names of files that are trained on; by default all that are not held out",
     )
     budget: float | None = Field(
         default=None, gt=0, le=10**6, description="time budget; by default the paper's"
@@ -119,9 +127,18 @@ class RunConfig(Settings):
         self.sources()
         if bool(self.files) != bool(self.held_out):
             raise ValueError("files and held_out: one without the other leaves nothing to measure")
+        if self.trained_on and not self.files:
+            raise ValueError("trained_on: names files, and there is no folder of files")
+        if both := _names(self.trained_on) & _names(self.held_out):
+            raise ValueError(f"trained_on = {min(both)}: is held out, too")
         if self.files and self.budget is not None:
             raise ValueError(f"budget = {self.budget}: files have their own")
         return self
+
+    @property
+    def file_names(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Names of the files that are trained on, none for all others, and of those held out."""
+        return frozenset(_names(self.trained_on)), frozenset(_names(self.held_out))
 
     def sources(self) -> list[Source]:
         """Kinds of instances to train on, each as often as the others."""
@@ -248,9 +265,18 @@ class AntsConfig(RunConfig, HeatmapConfig):
     final_beta: float = Field(
         default=10.0, ge=0, le=10**6, description="weight of profits, at last"
     )
+    ptar_weight: float = Field(
+        default=1.0, ge=0, le=10**6, description="weight of the pTAR loss of predicted stays"
+    )
     validation: int = Field(
         default=64, ge=1, le=10**6, description="instances on which the gap is measured"
     )
+
+    @model_validator(mode="after")
+    def _stays_to_predict(self) -> AntsConfig:
+        if self.stay_decoder and self.stays == "greedy":
+            raise ValueError("stay_decoder: with greedy stays there are none to predict")
+        return self
 
     @property
     def episodes(self) -> int:
@@ -259,7 +285,7 @@ class AntsConfig(RunConfig, HeatmapConfig):
 
     def network_config(self) -> HeatmapConfig:
         """Take the part that belongs to the network."""
-        return HeatmapConfig(network=self.network, layers=self.layers, width=self.width)
+        return HeatmapConfig(**{name: getattr(self, name) for name in HeatmapConfig.model_fields})
 
 
 TRAINED = ("paper", "mixed")
@@ -277,6 +303,11 @@ class Source(NamedTuple):
         if self.family == "files":
             return "files"
         return f"{self.family}-{self.nodes}:{self.window:g}"
+
+
+def _names(text: str) -> set[str]:
+    """Read names of files with commas between them; upper or lower case makes no difference."""
+    return {word.strip().lower() for word in text.split(",") if word.strip()}
 
 
 def _source(word: str) -> Source:

@@ -172,6 +172,26 @@ def _features(table: np.ndarray) -> Tensor:
     return torch.as_tensor(np.clip(finite, -LARGEST, LARGEST)).float()
 
 
+class Reading(NamedTuple):
+    """What the network says of a graph.
+
+    Attributes
+    ----------
+    heat
+        Logarithms of the heat, (trail,).
+    partition
+        Logarithms of the partition function: of plans that ants draw by the heat alone, and of
+        those that pheromone has guided, (2,).
+    stay
+        Logits of the share of the longest stay to reserve at the end of each trail, (trail,), if
+        the network predicts it: the paper's service-time decoder.
+    """
+
+    heat: Tensor
+    partition: Tensor
+    stay: Tensor | None
+
+
 class Norm(nn.Module):
     """Batch normalisation, the rows of one instance being the batch in training and in use.
 
@@ -227,13 +247,14 @@ class HeatmapNetwork(nn.Module):
             nn.Linear(width, 1),
         )
         self.partition = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 2))
+        self.stay: nn.Sequential | None = None
+        if config.stay_decoder:
+            self.stay = nn.Sequential(nn.Linear(width, width), nn.SiLU(), nn.Linear(width, 1))
 
-    def forward(self, graph: Graph, deadline: Deadline | None = None) -> tuple[Tensor, Tensor]:
-        """Give the logarithms of the heat, (trail,), and of the partition function, (2,).
+    def forward(self, graph: Graph, deadline: Deadline | None = None) -> Reading:
+        """Read a graph, which has at least one stop.
 
-        There are two of the latter: of plans that ants draw by the heat alone, and of those that
-        pheromone has guided. The graph has at least one stop. Raises a NoTimeError at the
-        deadline.
+        Raises a NoTimeError at the deadline.
         """
         share = 1.0 / graph.source.bincount()[:, None]  # (node, 1)
         nodes = silu(self.embed_nodes(graph.nodes))  # (node, width)
@@ -242,15 +263,16 @@ class HeatmapNetwork(nn.Module):
             hurry(deadline)
             nodes, trails = layer(nodes, trails, graph.source, graph.target, share)
         heat = logsigmoid(self.head(trails)[:, 0]).clamp(min=LEAST_LOG_HEAT)  # (trail,)
-        return heat, self.partition(trails).mean(0)
+        stay = None if self.stay is None else self.stay(trails)[:, 0]  # (trail,)
+        return Reading(heat, self.partition(trails).mean(0), stay)
 
 
-def heat_table(graph: Graph, heat: Tensor, nodes: int) -> Tensor:
+def heat_table(graph: Graph, heat: Tensor, nodes: int, missing: float = FORBIDDEN) -> Tensor:
     """Put logarithms of heat into a table for so many nodes; without a trail nobody goes.
 
     From shape (trail,) to (node, node).
     """
-    table = heat.new_full((nodes, nodes), FORBIDDEN)
+    table = heat.new_full((nodes, nodes), missing)
     return table.index_put((graph.source, graph.target), heat)
 
 
@@ -261,21 +283,27 @@ class AntPolicy:
     ----------
     table
         Logarithms of what draws ants from node to node, (batch, node, node).
+    stays
+        Logits of the share of the longest stay that they reserve, (batch, node, node); the
+        shortest stay without.
     greedy
-        Whether they stay as long as possible, or as short.
+        Whether they stay as long as possible instead.
     """
 
     wants_prefix = False
 
-    def __init__(self, table: Tensor, *, greedy: bool) -> None:
+    def __init__(self, table: Tensor, stays: Tensor | None = None, *, greedy: bool) -> None:
         self.table = table
+        self.stays = stays
         self.greedy = greedy
 
     def begin(self, problems: object) -> None:
         """Look at nothing: all is in the table."""
 
     def step(self, memory: None, state: State) -> tuple[Tensor, Tensor | None]:
-        """Give the row of the table, and the whole of the longest stay if greedy."""
+        """Give the row of the table, and that of the stays or, if greedy, all of the longest."""
         index = state.place[..., None].expand(*state.place.shape, self.table.shape[2])
         logits = self.table.gather(1, index)  # (batch, samples, node)
+        if self.stays is not None:
+            return logits, self.stays.gather(1, index)
         return logits, torch.full_like(logits.detach(), torch.inf) if self.greedy else None

@@ -192,6 +192,13 @@ class PaperNetwork(nn.Module):
 
     def encode(self, problems: Problems) -> Tensor:
         """Encode the nodes, (batch * positions, node, width)."""
+        nodes, edges, real = self.embedded(problems)
+        for layer in self.layers:
+            nodes = layer(nodes, edges, real)
+        return nodes
+
+    def embedded(self, problems: Problems) -> tuple[Tensor, Tensor, Tensor]:
+        """Embed nodes, (batch * positions, node, width); tell their edges and which are real."""
         features = problems.node_features()[..., : self.features]  # (batch, node, feature)
         if self.config.scaled:
             factor = features.new_ones(self.features)  # (feature,)
@@ -207,9 +214,7 @@ class PaperNetwork(nn.Module):
         if positions > 1:
             real = real.repeat_interleave(positions, 0)
             edges = edges.repeat_interleave(positions, 0)
-        for layer in self.layers:
-            nodes = layer(nodes, edges, real)
-        return nodes
+        return nodes, edges, real
 
     def look_up(self, nodes: Tensor) -> tuple[Lookup, Lookup | None]:
         """Work out the tables of both decoders."""

@@ -462,3 +462,12 @@ def stay_profits(problems: Problems, nodes: Tensor, stays: Tensor) -> Tensor:
 def predicted_profit(problems: Problems, nodes: Tensor, stays: Tensor) -> Tensor:
     """Profit of the routes with given stays, (batch, samples)."""
     return stay_profits(problems, nodes, stays).sum(2)
+
+
+def mean_share(problems: Problems, rollout: Rollout) -> Tensor:
+    """Mean predicted stay as a part of the longest."""
+    visited = rollout.nodes > 0  # (batch, samples, step)
+    longest = problems.max_stay[:, None].expand(*rollout.nodes.shape[:2], -1)
+    longest = longest.gather(2, rollout.nodes)  # (batch, samples, step)
+    share = (rollout.stays / longest.clamp(min=1e-12))[visited]  # (visit,)
+    return share.detach().sum() / max(1, len(share))

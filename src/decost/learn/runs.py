@@ -280,25 +280,30 @@ def _require_plain(what: str, instances: list[Instance]) -> None:
 
 def _read_files(config: TrainConfig | AntsConfig) -> tuple[list[Instance], list[Instance]]:
     """Read the files of a run: those that are trained on, and those that are held out."""
-    names = tuple(config.held_out.split(","))
-    return _read_folder(Path(config.files), config.profit, names, config.vehicles)
+    return _read_folder(Path(config.files), config.profit, *config.file_names, config.vehicles)
 
 
 @lru_cache(maxsize=2)
 def _read_folder(
-    folder: Path, profit: Profit, held_out: tuple[str, ...], vehicles: int
+    folder: Path,
+    profit: Profit,
+    trained_on: frozenset[str],
+    held_out: frozenset[str],
+    vehicles: int,
 ) -> tuple[list[Instance], list[Instance]]:
     paths = sorted(path for path in folder.glob("*") if path.is_file())
-    wanted = {name.strip().lower() for name in held_out}
-    missing = wanted - {path.stem.lower() for path in paths}
-    if missing:
-        raise TrainError(f"held_out = {sorted(missing)[0]}: {folder} has no file of that name")
+    there = {path.stem.lower() for path in paths}
+    for option, names in (("trained_on", trained_on), ("held_out", held_out)):
+        if missing := names - there:
+            raise TrainError(f"{option} = {min(missing)}: {folder} has no file of that name")
     train: list[Instance] = []
     test: list[Instance] = []
     for path in paths:
-        instance = read(path, profit=profit, vehicles=vehicles)
-        _require_plain(f"files = {path}", [instance])
-        (test if path.stem.lower() in wanted else train).append(instance)
+        name = path.stem.lower()
+        if name in held_out or name in (trained_on or there):
+            instance = read(path, profit=profit, vehicles=vehicles)
+            _require_plain(f"files = {path}", [instance])
+            (test if name in held_out else train).append(instance)
     if not train:
         raise TrainError(f"files = {folder}: holds no file to train on")
     return train, test

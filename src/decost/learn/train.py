@@ -20,6 +20,7 @@ from torch.nn import Parameter
 from decost.learn import runs
 from decost.learn.checkpoint import Network, load_weights, model_path
 from decost.learn.config import TrainConfig
+from decost.learn.encoder import encode, look_up
 from decost.learn.features import Problems, load_problems, require_device, useful_part
 from decost.learn.losses import (
     reinforce_loss,
@@ -29,8 +30,8 @@ from decost.learn.losses import (
 )
 from decost.learn.network import PaperNetwork, make_network
 from decost.learn.rollout import (
-    Rollout,
     greedy_choice,
+    mean_share,
     optimal_profit,
     predicted_profit,
     roll_out,
@@ -252,9 +253,9 @@ def _grown(
     """Compute the gradient of the paper's loss over a tree of samples, and what to report."""
     config, network = run.config, run.network
     assert isinstance(network, PaperNetwork)
-    with torch.autocast("cpu", torch.bfloat16, enabled=uses_bf16(config.precision)):
-        nodes = network.encode(problems)  # (batch, node, width)
-    lookups = network.look_up(nodes.float())
+    bf16 = uses_bf16(config.precision)
+    nodes = encode(network, problems, bf16=bf16)  # (batch, node, width)
+    lookups = look_up(network, nodes, bf16=bf16)
     samples = len(problems) * config.samples
     recipe = Recipe(
         samples=config.samples,
@@ -324,21 +325,12 @@ def _reinforced(
             for some in (rollout.stays, stays)
         ]
         repulsive = repulsive_loss(*ratios).float()
-        row |= {"ptar_loss": repulsive.detach(), "stay_share": _stay_share(problems, rollout)}
+        row |= {"ptar_loss": repulsive.detach(), "stay_share": mean_share(problems, rollout)}
         loss = total_loss(loss, repulsive, config.beta1, config.beta2)
     else:
         loss = config.beta1 * loss
     loss = loss - config.beta1 * config.entropy * rollout.total_entropy.mean()
     return loss, row
-
-
-def _stay_share(problems: Problems, rollout: Rollout) -> Tensor:
-    """Mean predicted stay as a part of the longest."""
-    visited = rollout.nodes > 0  # (batch, samples, step)
-    longest = problems.max_stay[:, None].expand(*rollout.nodes.shape[:2], -1)
-    longest = longest.gather(2, rollout.nodes)  # (batch, samples, step)
-    share = (rollout.stays / longest.clamp(min=1e-12))[visited]  # (visit,)
-    return share.detach().sum() / max(1, len(share))
 
 
 def _taught(

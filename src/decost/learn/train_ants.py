@@ -19,7 +19,7 @@ from torch import Tensor
 from decost.baselines.gfacs import AntsOptions, Colony, heat_of
 from decost.learn import runs
 from decost.learn.config import AntsConfig
-from decost.learn.features import load_problems
+from decost.learn.features import Problems, load_problems
 from decost.learn.heatmap import (
     AntPolicy,
     HeatmapNetwork,
@@ -28,8 +28,15 @@ from decost.learn.heatmap import (
     find_region,
     heat_table,
 )
-from decost.learn.losses import balance_loss
-from decost.learn.rollout import Choice, roll_out
+from decost.learn.losses import balance_loss, repulsive_loss, time_allocation_ratio
+from decost.learn.rollout import (
+    Choice,
+    Rollout,
+    mean_share,
+    optimal_profit,
+    roll_out,
+    stay_profits,
+)
 from decost.learn.runs import (
     VALIDATION,
     Row,
@@ -136,23 +143,37 @@ def _step(run: Run, instances: Sequence[Instance], random: np.random.Generator) 
     if not some:
         return {}
     problems = load_problems([instance for instance, _ in some])
-    tables, partitions, plans = [], [], []
+    size = problems.node.shape[1]
+    tables, stays, partitions, plans = [], [], [], []
     for instance, region in some:
         graph = describe(instance, region)
-        heat, partition = run.network(graph)  # (trail,), (2,)
+        heat, partition, stay = run.network(graph)  # (trail,), (2,), (trail,)
         weight = heat.detach().double().exp().numpy()
-        colony = Colony(instance, region, weight, greedy=greedy, random=random)
+        share = None
+        if stay is not None:
+            share = stay.detach().sigmoid().double().numpy()
+            stays.append(heat_table(graph, stay, size, 0.0))
+        colony = Colony(instance, region, weight, share, greedy=greedy, random=random)
         plans.append(_explore(colony, region, config.ants, random))
-        tables.append(heat_table(graph, heat, problems.node.shape[1]))
+        tables.append(heat_table(graph, heat, size))
         partitions.append(partition)
     nodes, profit = _stack(plans)  # (batch, 2 * ants, step), (batch, 2, ants)
-    policy = AntPolicy(torch.stack(tables), greedy=greedy)
+    reserved = torch.stack(stays) if stays else None  # (batch, node, node)
+    policy = AntPolicy(torch.stack(tables), reserved, greedy=greedy)
     rollout = roll_out(policy, problems, 2 * config.ants, _replay(nodes))
     objective = (profit / problems.profit_unit[:, None, None]).float()  # (batch, 2, ants)
     log_probability = rollout.log_probability.view_as(objective)  # (batch, 2, ants)
     beta = _beta(config, run.epoch)
     # The sum of two losses: of plans by heat alone and of guided ones.
     loss = 2 * balance_loss(log_probability, torch.stack(partitions), objective, beta)
+    row = {}
+    if config.stay_decoder:
+        repulsive = _repulsion(problems, rollout)
+        loss = loss + config.ptar_weight * repulsive
+        row = {
+            "ptar_loss": float(repulsive.detach()),
+            "stay_share": float(mean_share(problems, rollout)),
+        }
     run.optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(run.network.parameters(), GRADIENT)
@@ -162,7 +183,20 @@ def _step(run: Run, instances: Sequence[Instance], random: np.random.Generator) 
         "profit": float(profit[:, 0].mean()),
         "guided_profit": float(profit[:, 1].mean()),
         "entropy": float(rollout.entropy),
+        **row,
     }
+
+
+def _repulsion(problems: Problems, rollout: Rollout) -> Tensor:
+    """Give the pTAR loss of the stays that ants reserved, as a ratio of sums."""
+    _, best = optimal_profit(problems, rollout.nodes)
+    ways = rollout.ways / problems.time_unit[:, None, None]  # (batch, samples, step)
+    unit = problems.profit_unit[:, None, None]  # (batch, 1, 1)
+    predicted, optimal = (
+        time_allocation_ratio(stay_profits(problems, rollout.nodes, some) / unit, ways, sums=True)
+        for some in (rollout.stays, best)
+    )
+    return repulsive_loss(predicted, optimal).float()
 
 
 def _explore(
@@ -223,7 +257,7 @@ class _Examination:
         region = find_region(instance)
         random = np.random.default_rng(options.seed)
         heat = heat_of(network, instance, region)
-        colony = Colony(instance, region, heat, greedy=self._greedy, random=random)
+        colony = Colony(instance, region, *heat, greedy=self._greedy, random=random)
         best = 0.0
         for _ in range(options.iterations):
             walks = colony.send(options.ants)

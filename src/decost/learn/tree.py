@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -24,12 +23,11 @@ from decost.compiled import jit, lean
 from decost.draws import RandomState, draw
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
+from decost.learn.rows import Floats, add, dot, soften
 from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network, network_as_given, plain_arrays
 from decost.timeline.stays import profit_of_stay, stays_of_route
 from decost.timeline.steps import earliest, travel_time
-
-Floats = npt.NDArray[np.float32]
 
 SIGMOID, SOFTMAX, FIXED = range(3)
 STAY_DECODERS = {"sigmoid": SIGMOID, "softmax": SOFTMAX, "fixed": FIXED}
@@ -128,6 +126,7 @@ class Scratch(NamedTuple):
 
     logit: FloatArray
     pull: FloatArray
+    wide: Floats
     tally: IntArray
     path: IntArray
     route: IntArray
@@ -292,6 +291,7 @@ def _make_scratch(size: int, steps: int, pieces: int) -> Scratch:
     return Scratch(
         logit=np.zeros(size),
         pull=np.zeros(size),
+        wide=np.zeros(size, dtype=np.float32),
         tally=np.zeros(size, dtype=np.int64),
         path=np.zeros(steps, dtype=np.int64),
         route=np.zeros(steps, dtype=np.int64),
@@ -372,12 +372,12 @@ def _decide(job: Job, b: int, network: Network, state: int) -> None:
     if many == 1:
         return
     clock = time / nodes.clock[b]
-    logit = job.scratch.logit
-    _attend(job.decoders[0], b, place, clock, choices[:many], tree.routing[state], logit)
+    logit, wide = job.scratch.logit, job.scratch.wide
+    _attend(job.decoders[0], b, place, clock, choices[:many], tree.routing[state], logit, wide)
     _soften(logit, many, recipe.clip, tree.probability[state], tree.slope[state])
     if recipe.stay_decoder == FIXED:
         return
-    _attend(job.decoders[1], b, place, clock, choices[:many], tree.staying[state], logit)
+    _attend(job.decoders[1], b, place, clock, choices[:many], tree.staying[state], logit, wide)
     if recipe.stay_decoder == SOFTMAX:
         _soften(logit, many, recipe.clip, tree.share[state], tree.share_slope[state])
     else:
@@ -394,31 +394,22 @@ def _attend(
     choices: IntArray,
     weight: Floats,
     logit: FloatArray,
+    wide: Floats,
 ) -> None:
     """Attend to the choices, and write the compatibility of each (`PaperDecoder.step`)."""
     many = len(choices)
     size = decoder.answer.shape[2]
-    for k in range(many):
-        logit[k] = 0.0
+    wide[:] = 0.0
     for head in range(weight.shape[0]):
         first = head * size
-        top = -np.inf
         for k in range(many):
             at = first + choices[k]
-            score = decoder.score[b, place, at] + clock * decoder.time_score[b, 0, at]
-            weight[head, k] = score
-            top = max(top, score)
-        total = 0.0
-        for k in range(many):
-            part = np.exp(weight[head, k] - top)
-            weight[head, k] = part
-            total += part
-        for k in range(many):
-            weight[head, k] /= total
-            part = weight[head, k]
-            answer = decoder.answer[b, first + choices[k]]
-            for other in range(many):
-                logit[other] += part * answer[choices[other]]
+            weight[head, k] = decoder.score[b, place, at] + clock * decoder.time_score[b, 0, at]
+        soften(weight[head, :many])
+        for k in range(many):  # for all nodes: quicker than for the choices alone
+            add(weight[head, k], decoder.answer[b, first + choices[k]], wide)
+    for k in range(many):
+        logit[k] = wide[choices[k]]
 
 
 @lean
@@ -720,19 +711,18 @@ def _follow(job: Job, b: int, state: int, which: int, weight: Floats) -> float:
     place, many = tree.node[state], tree.many[state]
     clock, choices = tree.time[state] / job.nodes.clock[b], tree.choices[state]
     size = decoder.answer.shape[2]
+    wide = job.scratch.wide
+    wide[:] = 0.0
+    for k in range(many):
+        wide[choices[k]] = pull[k]
     later = 0.0
     for head in range(weight.shape[0]):
         first = head * size
         mean = 0.0
         for k in range(many):
-            part = weight[head, k]
-            answer = decoder.answer[b, first + choices[k]]
-            answer_slope = slope.answer[b, first + choices[k]]
-            worth = 0.0
-            for other in range(many):
-                node = choices[other]
-                worth += answer[node] * pull[other]
-                answer_slope[node] += part * pull[other]
+            part, row = weight[head, k], first + choices[k]
+            worth = dot(decoder.answer[b, row], wide)
+            add(part, wide, slope.answer[b, row])
             felt[k] = worth
             mean += part * worth
         for k in range(many):

@@ -104,7 +104,7 @@ def judged(
     status: Status = "optimal" if proven else "feasible"
     if visited < scale.required:
         status = "infeasible" if most < scale.required else "incomplete"
-    if proven and visited == scale.required:
+    if proven:
         bound = solution.profit
     elif bound is not None:
         bound = max(solution.profit, scale.profit_bound(bound, visited))

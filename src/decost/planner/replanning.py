@@ -102,9 +102,11 @@ def replan(
     cut = _Cut(instance, solution, moment, gone)
     try:
         result = _answer(cut, keep, method, options)
+        if not _is_feasible(instance, result.solution):  # a way home is shorter by a short cut
+            result = _in_order(cut, cut.orders(), True, method, options)
     except OrderError as error:
         if left or not _is_feasible(instance, solution):
-            raise MethodError(f"keep = {keep!r}: {error}") from None
+            raise MethodError(f"plan: cannot be kept: {error}") from None
         result = judged(instance, solution)  # only tolerance makes it so
     if not left:
         result = _no_worse(result, solution)
