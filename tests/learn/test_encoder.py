@@ -71,6 +71,18 @@ def test_encoder_by_autograd(case: str) -> None:
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("pulls", [(), (2, 5)])
+def test_instances_that_pull_at_nothing(pulls: tuple[int, ...]) -> None:
+    """Where only some instances, or none, have a gradient, it is that of all."""
+    network, problems = make()
+    real = problems.batch.real.clone()
+    for row in range(len(problems)):
+        real[row] &= row in pulls
+    wanted, found = network.encode(problems), encode(network, problems, bf16=False)
+    for one, other in zip(pulled(network, found, real), pulled(network, wanted, real), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
+
+
 def test_bf16_gradient() -> None:
     """With products in bf16 the gradient points the same way, and nearer than by autocast."""
     network, problems = make(scaled=True, width=64, heads=4, layers=4)

@@ -142,7 +142,7 @@ class _Encoder(torch.autograd.Function):
         shape = nodes.shape
         nodes = nodes.detach().reshape(-1, shape[2])  # (batch * node, width)
         given = nodes  # embeddings have much in common, which bf16 would not tell from the rest
-        ctx.edges, ctx.real, ctx.traces = edges, real, []
+        ctx.edges, ctx.real, ctx.traces, ctx.weights = edges, real, [], len(weights)
         for layer in layers:
             trace = _forward(layer, nodes, given, kind, edges, real)
             ctx.traces.append(trace)
@@ -154,6 +154,8 @@ class _Encoder(torch.autograd.Function):
         """Give the derivatives for the nodes and all weights."""
         # An instance of which all samples are equal pulls at nothing, and needs no more work.
         some = pull.flatten(1).any(1).nonzero()[:, 0]  # (instances that pull,)
+        if len(some) == 0:
+            return (None, None, None, None, *(None for _ in range(ctx.weights)))
         here = pull[some].reshape(-1, pull.shape[2])  # (node, width)
         edges, real = ctx.edges[some], ctx.real[some.numpy()]
         more: Tensor | None = None
