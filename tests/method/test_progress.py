@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import decost
-from decost import Progress, Solution
+from decost import Instance, Progress, Solution
 from decost.method.deadline import Deadline
 from decost.method.progress import Reporter
+from decost.method.value import Scale
 
 ONE, TWO = Solution(()), Solution(())
+STOPS: dict[str, Any] = {"budget": 30, "xy": [[0, 0], [1, 0], [2, 0]], "reward": [0, 20, 30]}
+PLAIN = Scale(Instance(**STOPS))
 
 
 def test_only_news_are_told() -> None:
     """The best profit and the least bound so far, when one of them has changed."""
     told: list[Progress] = []
-    reporter = Reporter(told.append, Deadline())
+    reporter = Reporter(told.append, Deadline(), PLAIN)
     for news in ((1, None), (1, None), (0, 9), (2, 9), (2, 12), (3, 8)):
         reporter.report(*news)
     assert [(one.profit, one.bound) for one in told] == [(1, None), (1, 9), (2, 9), (3, 8)]
@@ -29,7 +33,7 @@ def test_only_news_are_told() -> None:
 def test_numbers_are_plain() -> None:
     """Whatever a method reports, a listener gets numbers of Python's own."""
     told: list[Progress] = []
-    Reporter(told.append, Deadline()).report(np.float64(1), np.float64(2))
+    Reporter(told.append, Deadline(), PLAIN).report(np.float64(1), np.float64(2))
     assert [type(number) for number in told[0]] == [float, float, float]
 
 
@@ -43,7 +47,7 @@ def test_false_ends_it() -> None:
             told.append(news)
             return answer
 
-        reporter = Reporter(hear, deadline)
+        reporter = Reporter(hear, deadline, PLAIN)
         reporter.report(1.0)
         reporter.report(2.0)
         assert len(told) == 2 - ends
@@ -54,8 +58,8 @@ def test_false_ends_it() -> None:
 def test_plan_is_that_of_the_best_profit() -> None:
     """Of several that tell plans, the one with the best profit is asked."""
     told: list[Progress] = []
-    reporter = Reporter(told.append, Deadline())
-    part = Reporter(reporter.pass_on, Deadline(), lambda: ONE)
+    reporter = Reporter(told.append, Deadline(), PLAIN)
+    part = Reporter(reporter.pass_on, Deadline(), PLAIN, lambda: ONE)
     part.report(5.0)
     reporter.report(4.0, 9.0, lambda: TWO)
     assert [news.plan() is ONE for news in told] == [True, True]
@@ -64,9 +68,27 @@ def test_plan_is_that_of_the_best_profit() -> None:
     assert (told[-1].profit, told[-1].bound) == (6.0, 9.0)
 
 
+def test_required_stops_are_told_apart_from_profit() -> None:
+    """With a bonus of 64 a required stop: fewer of them never count as better, however rich."""
+    scale = Scale(Instance(**STOPS, required=[False, True, False]))
+    assert scale.bonus == 64
+    told: list[Progress] = []
+    reporter = Reporter(told.append, Deadline(), scale)
+    for news in ((30.0, 64 + 50.0), (64 + 20.0, None), (35.0, 64 + 40.0)):
+        reporter.report(*news)
+    found = [(one.required_visited, one.profit, one.bound) for one in told]
+    assert found == [(0, 30, 50), (1, 20, 50), (1, 20, 40)]
+    above: list[Progress] = []
+    passed = Reporter(above.append, Deadline(), scale)
+    for one in told:
+        passed.pass_on(one)
+    assert [(one.required_visited, one.profit) for one in above] == [(0, 30), (1, 20), (1, 20)]
+    assert above[-1].bound == 40
+
+
 def test_nobody_listens() -> None:
     """Reports without a listener go nowhere."""
-    Reporter(None, Deadline()).report(1.0, 2.0)
+    Reporter(None, Deadline(), PLAIN).report(1.0, 2.0)
     assert Progress(1.0, 2.0).plan() is None
     assert repr(Progress(1.0, 2.0)) == "Progress(seconds=1.0, profit=2.0, bound=None)"
 

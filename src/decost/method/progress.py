@@ -112,6 +112,7 @@ class Reporter:
 
     def pass_on(self, news: Progress) -> None:
         """Tell the news of a part of the method."""
-        more = self._scale.bonus * news.required_visited
-        bound = None if news.bound is None else news.bound + more
-        self.report(news.profit + more, bound, news.plan)
+        bonus, required = self._scale.bonus, self._scale.required
+        # The bound is for plans that visit as many required stops as the news' or more.
+        bound = None if news.bound is None else news.bound + bonus * required
+        self.report(news.profit + bonus * news.required_visited, bound, news.plan)
