@@ -41,7 +41,7 @@ def list_tasks(config: CurvesConfig, folders: Folders) -> list[Task]:
 
 def read_histories(config: CurvesConfig) -> dict[str, list[Mapping[str, float]]]:
     """Read the epochs of each run, the first one being that before any training."""
-    found = {}
+    found: dict[str, list[Mapping[str, float]]] = {}
     for word in config.runs:
         name, equals, path = word.partition("=")
         if not (equals and Path(path).is_file()):
