@@ -135,7 +135,7 @@ def test_required_stop_that_cannot_be_visited(method: str, call: Call, tmp_path:
     assert (code, err) == (1, "")
     assert "profit 1, infeasible" in out
     assert out.splitlines()[-3:] == [
-        "required: 0 of 1 are visited, at most 0 can be",
+        "required: 0 of 1 are visited, none more can be",
         "left out: must",
         "stop 'must' cannot be visited: it is too far away",
     ]

@@ -119,9 +119,9 @@ def test_penalties_improve_the_bound() -> None:
     grid = make_grid(*problem, 200)
     penalty = np.zeros(3)
     state = np.array([1.0, np.inf, 0.0])
-    first = improve_penalties(*problem, grid, penalty, state, 30.0, 1).root[0]
+    first = improve_penalties(*problem, grid, penalty, state, 30.0).root[0]
     for _ in range(60):
-        improve_penalties(*problem, grid, penalty, state, 30.0, 1)
+        improve_penalties(*problem, grid, penalty, state, 30.0)
     assert first > 60
     assert 30 <= state[1] < 31
 

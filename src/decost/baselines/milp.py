@@ -209,7 +209,7 @@ def _examine(
     if routes is None:
         return plan, False
     found = rules.plan(routes)
-    if _breaks_rules(rules.instance, found):
+    if _breaks_rules(rules.instance, found) or not rules.keeps_times(routes):
         return plan, False
     scale = Scale(rules.instance)
     if unit is None:

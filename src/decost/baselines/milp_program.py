@@ -17,6 +17,9 @@ import numpy.typing as npt
 from decost.problem.instance import FloatArray, Instance, IntArray
 from decost.problem.plan import Solution, alternative_numbers, make_solution
 
+LARGEST = 1e300
+"""Largest factor of profits in a program."""
+
 ACCURACY = 1e-9
 """Share of the horizon, or of 1, by which rows of a program may be off."""
 
@@ -117,6 +120,27 @@ class Rules:
                 stays[position] += more
                 profit += rate * more
         return stays, profit
+
+    def keeps_times(self, routes: list[list[int]]) -> bool:
+        """Whether routes of alternatives, with the shortest stays, keep all limits on times.
+
+        That is stricter than the checker: what its tolerance allows is no better plan.
+        """
+        slack = ACCURACY * self.horizon
+        for kind, route in self._with_kinds(routes):
+            places = [kind.start, *self.instance.alternative_place[route].tolist(), kind.end]
+            travel = kind.travel[places[:-1], places[1:]].tolist()
+            time = kind.begin
+            for position, alternative in enumerate(route):
+                time = max(time + travel[position], self.open[alternative])
+                if time > self.close[alternative] + slack:
+                    return False
+                time += float(self.instance.alternative_min_stay[alternative])
+                if time > self.leave_by[alternative] + slack:
+                    return False
+            if route and time + travel[-1] > kind.due + slack:
+                return False
+        return True
 
     def earned(self, routes: list[list[int]]) -> float:
         """Give the most that routes of alternatives, one a vehicle, can earn."""
@@ -604,7 +628,7 @@ def write(network: Network) -> Program:
 
     size_of = order[-1] + 1 if nodes else 0
     objective, required = np.zeros(size_of), np.zeros(size_of)
-    scale = PROFIT_UNITS / (network.ceiling or 1.0)
+    scale = min(PROFIT_UNITS / (network.ceiling or 1.0), LARGEST)  # profits may be denormal
     objective[visit] = rules.instance.alternative_reward[network.alternative] * scale
     objective[piece] = network.piece_profit * scale
     required[visit[network.must]] = 1.0
