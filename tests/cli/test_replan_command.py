@@ -137,7 +137,7 @@ def test_required_stop_that_cannot_be_visited(method: str, call: Call, tmp_path:
     assert out.splitlines()[-3:] == [
         "required: 0 of 1 are visited, none more can be",
         "left out: must",
-        "stop 'must' cannot be visited: it is too far away",
+        "  stop 'must' cannot be visited: it is too far away",
     ]
     plan = tmp_path / "plan.json"
     code, out, _ = call("solve", path, "--method", method, "--json", "--out", plan)
