@@ -113,3 +113,16 @@ def test_tables(case: str) -> None:
         results.append([*found, *torch.autograd.grad(found, weights, signs)])
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_stays_that_are_not_taught() -> None:
+    """The service-time decoder's tables are the same without a gradient."""
+    network, problems = make()
+    nodes = network.encode(problems)
+    routing, staying = look_up(network, nodes, bf16=False, taught=False)
+    wanted = network.look_up(nodes)
+    assert staying is not None
+    assert routing.answer.requires_grad
+    assert not staying.answer.requires_grad
+    for one, other in zip(tables((routing, staying)), tables(wanted), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)

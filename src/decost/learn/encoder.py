@@ -9,7 +9,7 @@ see the bits (uint16) and compute in float32.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numba
@@ -19,7 +19,7 @@ from numba.extending import overload
 from torch import Tensor
 
 from decost.learn.features import Problems
-from decost.learn.network import Lookup, PaperLayer, PaperNetwork
+from decost.learn.network import Lookup, PaperDecoder, PaperLayer, PaperNetwork
 from decost.learn.rows import Floats, soften, vectors
 from decost.problem.instance import IntArray
 
@@ -46,12 +46,29 @@ def encode(network: PaperNetwork, problems: Problems, *, bf16: bool) -> Tensor:
     return apply(nodes, edges, real, kind, *weights)
 
 
-def look_up(network: PaperNetwork, nodes: Tensor, *, bf16: bool) -> tuple[Lookup, Lookup | None]:
-    """Work out the decoders' tables as `PaperNetwork.look_up` does, by one product for all."""
-    decoders = [network.routing] if network.staying is None else [network.routing, network.staying]
-    count, size, width = nodes.shape
-    heads, each = network.config.heads, width // network.config.heads
+def look_up(
+    network: PaperNetwork, nodes: Tensor, *, bf16: bool, taught: bool = True
+) -> tuple[Lookup, Lookup | None]:
+    """Work out the decoders' tables as `PaperNetwork.look_up` does.
+
+    `taught` says whether the service-time decoder learns; its tables have no gradient otherwise.
+    """
     kind = torch.bfloat16 if bf16 else torch.float32
+    if network.staying is None:
+        return _tables([network.routing], nodes, kind)[0], None
+    if taught:
+        routing, staying = _tables([network.routing, network.staying], nodes, kind)
+        return routing, staying
+    with torch.no_grad():
+        (staying,) = _tables([network.staying], nodes, kind)
+    return _tables([network.routing], nodes, kind)[0], staying
+
+
+def _tables(decoders: Sequence[PaperDecoder], nodes: Tensor, kind: torch.dtype) -> list[Lookup]:
+    """Work out the tables of some decoders, by one product for all."""
+    count, size, width = nodes.shape
+    heads = decoders[0].heads
+    each = width // heads
     weights: list[Tensor] = []
     biases: list[Tensor] = []
     for decoder in decoders:
@@ -80,7 +97,7 @@ def look_up(network: PaperNetwork, nodes: Tensor, *, bf16: bool) -> tuple[Lookup
                 width**-0.5 * (answer.view(count, heads * size, size) + shift),
             )
         )
-    return found[0], found[1] if len(found) > 1 else None
+    return found
 
 
 class Weights(NamedTuple):

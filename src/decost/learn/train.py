@@ -255,7 +255,8 @@ def _grown(
     assert isinstance(network, PaperNetwork)
     bf16 = uses_bf16(config.precision)
     nodes = encode(network, problems, bf16=bf16)  # (batch, node, width)
-    lookups = look_up(network, nodes, bf16=bf16)
+    taught = config.ptar or config.through_time  # what the stays are
+    lookups = look_up(network, nodes, bf16=bf16, taught=taught)
     samples = len(problems) * config.samples
     recipe = Recipe(
         samples=config.samples,
@@ -271,10 +272,9 @@ def _grown(
         entropy=config.beta1 * config.entropy / samples,
     )
     harvest = sample_tree(problems, lookups, network.clock(problems), recipe, seed)
-    taught = lookups if config.ptar or config.through_time else lookups[:1]
     tables = [
         table
-        for lookup in taught
+        for lookup in (lookups if taught else lookups[:1])
         if lookup is not None
         for table in (lookup.score, lookup.time_score, lookup.answer)
     ]
