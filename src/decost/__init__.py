@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from decost.show.plan import plot_plan
     from decost.timeline.routes import Stays, optimal_stays
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Imported when first used, so that `import decost` costs nothing and Ctrl-C finds it prepared.
 _LAZY = {
