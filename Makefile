@@ -6,11 +6,14 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.
 PLANNER := $(VENV)/planner
 READY := $(VENV)/ready
 
-.PHONY: help setup demo test lint tables clean
+MINUTES ?= 30
+
+.PHONY: help setup demo test fuzz lint tables clean
 
 help:
 	@echo "make demo    set up, plan the example day trip, write out/city.png"
 	@echo "make test    set up, run the tests"
+	@echo "make fuzz    set up, look for faults with random instances for MINUTES=30"
 	@echo "make lint    set up, run ruff and mypy"
 	@echo "make tables  set up, fill the tables of the pages from docs/results/data"
 	@echo "make clean   remove the environment and the picture of the day trip"
@@ -33,6 +36,9 @@ demo: $(PLANNER)
 
 test: setup
 	$(RUN) -m pytest -n 2 --dist loadfile
+
+fuzz: setup
+	$(RUN) tests/fuzz.py $(MINUTES)
 
 lint: setup
 	$(RUN) -m ruff check .

@@ -1,38 +1,50 @@
-"""Plan a round for a team, and see what a colleague more or less would change.
+"""Plan a round for nurses who start at home, some of whom can do what others cannot.
 
 Every patient has a time at which the visit may begin, a shortest visit, and gains from more
-time, but not without end. Times are in minutes, distances in kilometres.
+time, but not without end; some need a nurse with a qualification, and some must be visited.
+Times are in minutes, distances in kilometres. Name a file, as in
+`python examples/nurses.py nurses.png`, to draw the plan too.
 """
 
+import sys
 from pathlib import Path
 
 import decost
 
 instance = decost.read(Path(__file__).parent / "data" / "nurses.json")
-plans = {}
-for team in (2, 3, 4):
-    changed = instance.replace(vehicles=team)
-    plans[team] = decost.solve(changed, time_limit=1.0).solution
-    visits = plans[team].visits
-    patients = f"{len(visits)} of {instance.stops} patients"
-    print(f"{team} nurses: profit {plans[team].profit:6.1f}, {patients}")
-    assert not decost.check(changed, plans[team])
-    assert len({visit.stop for visit in visits}) == len(visits)
+result = decost.solve(instance, time_limit=2.0)
+plan = result.solution
 
-plan = plans[instance.vehicles]
-for nurse, route in enumerate(plan.routes, 1):
-    print(f"Nurse {nurse}: profit {route.profit:.1f}, back after {route.finish:.0f} minutes")
+
+def clock(minutes: float) -> str:
+    """Time of day so many minutes after midnight."""
+    hours, rest = divmod(round(minutes), 60)
+    return f"{hours:02}:{rest:02}"
+
+
+print(f"{len(plan.visits)} of {instance.stops} patients, profit {result.profit:.1f}")
+for nurse, route in zip(instance.fleet, plan.routes, strict=True):
+    print(f"{nurse.id} leaves at {clock(route.depart)} and is back at {clock(route.finish)}")
     for visit in route.visits:
         patient = instance.label(visit.stop)
-        print(f"  {visit.start:5.0f}  {patient:16} for {visit.stay:2.0f} minutes")
+        must = "  (required)" if instance.required[visit.stop] else ""
+        print(f"  {clock(visit.start)}  {patient:16} for {visit.stay:2.0f} minutes{must}")
 
-# Three routes are a plan for four nurses, one of whom stays at home, but not for two ...
-two, four = instance.replace(vehicles=2), instance.replace(vehicles=4)
-assert decost.check(four, plan) == []
-assert [violation.rule for violation in decost.check(two, plan)] == ["vehicles"]
+if len(sys.argv) > 1:
+    decost.plot_plan(instance, plan).savefig(sys.argv[1])
 
-# ... and if one falls ill, the others can still keep to their own routes.
-healthy = decost.Solution(plan.routes[:2])
-assert decost.check(two, healthy) == []
-lost = plan.routes[2].profit
-assert abs(plan.profit - lost - decost.profit_of(two, healthy)) < 1e-6 * plan.profit
+assert decost.check(instance, plan) == []
+assert result.required_visited == 3
+
+# Nobody does what she is not qualified for.
+may = instance.alternative_vehicles
+assert may is not None
+for number, route in enumerate(plan.routes):
+    assert all(may[visit.stop, number] for visit in route.visits)
+
+# If Ada falls ill, the others can keep to their routes, but somebody must go to Bridge Street.
+ill = decost.Solution((decost.Route((), 420.0, 420.0), *plan.routes[1:]))
+missed = [violation.rule for violation in decost.check(instance, ill)]
+assert missed in ([], ["required"])
+lost = plan.routes[0].profit
+assert abs(plan.profit - lost - decost.profit_of(instance, ill)) < 1e-6 * plan.profit

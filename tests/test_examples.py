@@ -5,6 +5,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import decost
@@ -14,9 +15,11 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 PROBLEMS = {
     "city": "OPTWVP",
     "drone": "OPVP",
+    "guides": "TOPTWVP",
     "nurses": "TOPTWVP",
     "ponds": "OPTWVP",
     "robot": "OPTWVP",
+    "trip": "TOPTWVP",
 }
 
 
@@ -74,16 +77,20 @@ def test_data_is_what_it_says(example: str) -> None:
 def test_data_has_one_stop_a_line(example: str) -> None:
     """Each stop is one line of the file, so that a diff shows what changed."""
     text = (EXAMPLES / "data" / f"{example}.json").read_text(encoding="utf-8")
-    stops = [json.loads(line.strip().rstrip(",")) for line in text.splitlines() if '"id"' in line]
+    lines = text.partition('"stops": [')[2].splitlines()
+    stops = [json.loads(line.strip().rstrip(",")) for line in lines if '"id"' in line]
     assert stops == json.loads(text)["stops"]
 
 
 def test_every_stop_can_be_visited(example: str) -> None:
-    """No stop is there in vain: each can be visited on a route of its own."""
+    """No stop is there in vain: each can be visited on a route of its own by some vehicle."""
     instance = read_example(example)
-    alone = decost.optimal_stays(instance, [[stop] for stop in range(1, instance.nodes)])
-    assert alone.feasible
-    assert (alone.profit > 0).all()
+    routes = [[stop] for stop in range(1, instance.nodes)]
+    profits = [
+        decost.optimal_stays(instance, routes, vehicles=[vehicle] * len(routes)).profit
+        for vehicle in range(instance.vehicles)
+    ]
+    assert (np.max(profits, axis=0) > 0).all()
 
 
 def test_plan_is_interesting(example: str) -> None:
@@ -93,11 +100,15 @@ def test_plan_is_interesting(example: str) -> None:
     assert decost.check(instance, solution) == []
     assert 3 <= len(solution.visits) < instance.stops
     margin = instance.tolerance
+
+    def number(visit: decost.Visit) -> int:
+        return int(instance.alternative_first[visit.stop]) + (visit.alternative or 0)
+
     between = [
         visit
         for visit in solution.visits
-        if instance.min_stay[visit.stop] + margin < visit.stay
-        and visit.stay < instance.max_stay[visit.stop] - margin
+        if instance.alternative_min_stay[number(visit)] + margin < visit.stay
+        and visit.stay < instance.alternative_max_stay[number(visit)] - margin
     ]
     assert len(between) >= 2
 
@@ -106,7 +117,11 @@ def test_examples_differ_in_what_they_show() -> None:
     """Separate end, team, matrix, `leave_by` and several pieces a stop are each shown somewhere."""
     instances = {name: read_example(name) for name in PROBLEMS}
     assert [name for name in PROBLEMS if instances[name].separate_end] == ["drone"]
-    assert [name for name in PROBLEMS if instances[name].vehicles > 1] == ["nurses"]
+    assert [name for name in PROBLEMS if instances[name].vehicles > 1] == [
+        "guides",
+        "nurses",
+        "trip",
+    ]
     assert [name for name in PROBLEMS if instances[name].matrix is not None] == ["ponds"]
     assert (instances["ponds"].travel != instances["ponds"].travel.T).any()
     assert (instances["robot"].leave_by[1:] <= instances["robot"].budget).all()

@@ -25,7 +25,7 @@ MAY_KNOW = {
     "exact": {"problem", "timeline", "method", "search", *BELOW},
     "baselines": {"problem", "timeline", "method", "search", *BELOW},
     "learn": {"problem", "files", "show", "timeline", "method", "search", "exact", *BELOW},
-    "planner": {"problem", "timeline", "method", "search", "exact", "baselines", "learn"},
+    "planner": {"problem", "files", "timeline", "method", "search", "exact", "baselines", "learn"},
 }
 """What a room may import beside itself, anywhere in its files."""
 
@@ -82,13 +82,14 @@ READERS = {
     "exact/labels.py": "when a route begins, and the first time of a node",
     "search/construct.py": "how long a node is waited for",
     "search/moves.py": "whether a visit is put off",
-    "baselines/milp.py": "judges the others, and so writes the rule anew",
+    "baselines/milp_program.py": "judges the others, and so writes the rule anew",
     "learn/batched_stays.py": "the twin for tensors",
     "learn/features.py": "what a network sees of a stop, and the twin's deadlines",
     "learn/rollout.py": "the twin for tensors",
     "learn/tree.py": "hands the tables of a batch to the timeline",
     "learn/view.py": "what a network sees of a candidate",
     "planner/explanation.py": "says that a stop is closed",
+    "planner/requirements.py": "says that a required stop is closed",
     "bench/stays.py": "an independent linear program",
     "bench/time_profit.py": "a worked example",
 }

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from decost.exact.exact import values_to_go
     from decost.files.door import read, read_set, read_solution, write
     from decost.files.limits import FormatError
-    from decost.method.options import ImprovingOptions, Method, MethodError, Options, Progress
+    from decost.method.options import ImprovingOptions, Method, MethodError, Options
+    from decost.method.progress import Progress
     from decost.method.result import Failure, Result
     from decost.planner.door import (
         Interrupted,
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
         solve_each,
         solve_many,
     )
+    from decost.planner.replanning import replan
     from decost.problem.checker import Violation, check, profit_of
     from decost.problem.generators import generate
     from decost.problem.instance import TOLERANCE, Instance, InstanceError
     from decost.problem.plan import Route, Solution, Visit, make_solution
+    from decost.problem.records import Alternative, Place, Stop, Vehicle
     from decost.show.plan import plot_plan
     from decost.timeline.routes import Stays, optimal_stays
 
@@ -33,6 +36,7 @@ __version__ = "0.1.0"
 # Imported when first used, so that `import decost` costs nothing and Ctrl-C finds it prepared.
 _LAZY = {
     "TOLERANCE": "problem.instance",
+    "Alternative": "problem.records",
     "Failure": "method.result",
     "FormatError": "files.limits",
     "ImprovingOptions": "method.options",
@@ -42,11 +46,14 @@ _LAZY = {
     "Method": "method.options",
     "MethodError": "method.options",
     "Options": "method.options",
-    "Progress": "method.options",
+    "Place": "problem.records",
+    "Progress": "method.progress",
     "Result": "method.result",
     "Route": "problem.plan",
     "Solution": "problem.plan",
     "Stays": "timeline.routes",
+    "Stop": "problem.records",
+    "Vehicle": "problem.records",
     "Violation": "problem.checker",
     "Visit": "problem.plan",
     "check": "problem.checker",
@@ -62,6 +69,7 @@ _LAZY = {
     "read_set": "files.door",
     "read_solution": "files.door",
     "register": "planner.door",
+    "replan": "planner.replanning",
     "solve": "planner.door",
     "solve_each": "planner.door",
     "solve_many": "planner.door",
@@ -71,6 +79,7 @@ _LAZY = {
 
 __all__ = [
     "TOLERANCE",
+    "Alternative",
     "Failure",
     "FormatError",
     "ImprovingOptions",
@@ -80,11 +89,14 @@ __all__ = [
     "Method",
     "MethodError",
     "Options",
+    "Place",
     "Progress",
     "Result",
     "Route",
     "Solution",
     "Stays",
+    "Stop",
+    "Vehicle",
     "Violation",
     "Visit",
     "check",
@@ -100,6 +112,7 @@ __all__ = [
     "read_set",
     "read_solution",
     "register",
+    "replan",
     "solve",
     "solve_each",
     "solve_many",

@@ -18,7 +18,7 @@ from decost.baselines.ants import (
     send_ants,
 )
 from decost.learn.heatmap import Region, find_region
-from decost.timeline.network import network_as_given, useful_stops
+from decost.timeline.network import network_as_given, useful_alternatives
 from odd_instances import odd_instance
 
 Plan: TypeAlias = tuple[tuple[int, ...], ...]
@@ -185,24 +185,24 @@ def test_successors_are_those_that_start_soonest(most: int) -> None:
     for _ in range(30):
         instance = odd_instance(random, 9)
         arrays = instance.arrays
-        useful = useful_stops(arrays, instance.matrix is None)
-        nodes = len(useful.stop) + 1
+        useful = useful_alternatives(arrays, 0)
+        nodes = len(useful.alternative) + 1
         target = np.zeros((nodes, most), dtype=np.int64)
         count = np.empty(nodes, dtype=np.int64)
         for row in range(nodes):
             find_successors(arrays, useful, row, row + 1, target, count)
         for row in range(nodes):
-            place = 0 if row == 0 else int(useful.stop[row - 1])
+            place = 0 if row == 0 else int(useful.alternative[row - 1])
             leave = 0.0 if row == 0 else useful.early[place] + instance.min_stay[place]
             start = {
                 node: max(leave + instance.travel[place, stop], useful.early[stop])
-                for node, stop in enumerate(useful.stop, start=1)
+                for node, stop in enumerate(useful.alternative, start=1)
                 if node != row
             }
             start = {
                 node: time
                 for node, time in start.items()
-                if time <= useful.late[useful.stop[node - 1]] + arrays.slack
+                if time <= useful.late[useful.alternative[node - 1]] + arrays.slack
             }
             mine = target[row, : count[row]].tolist()
             assert len(set(mine)) == len(mine) == min(most, len(start))

@@ -17,7 +17,9 @@ import pytest
 import decost
 from decost import Instance, MethodError, Result, check, generate, profit_of
 from decost.baselines import milp as module
+from decost.baselines import milp_program
 from decost.baselines.milp import METHOD, MilpOptions
+from decost.baselines.milp_solvers import Answer, solve_by_highs
 from decost.search.construct import first_plan
 from odd_instances import brute_force
 
@@ -273,55 +275,131 @@ def test_no_limit_is_no_limit() -> None:
     assert results[0].status == "optimal"
 
 
+class Liar:
+    """HiGHS, but for what a test makes of its answers: `change(answer, program, call)`."""
+
+    def __init__(self, change: Callable[..., Answer], calls: float = math.inf) -> None:
+        self.change, self.calls, self.seen = change, calls, list[tuple[Any, Any, Any]]()
+
+    def __call__(self, program: Any, hint: Any, setting: Any, *rest: Any) -> Answer:
+        """Solve and change the answer, if it is among the first calls."""
+        self.seen.append((program, hint, setting))
+        answer = solve_by_highs(program, hint, setting, *rest)
+        return self.change(answer) if len(self.seen) <= self.calls else answer
+
+
+def lie(monkeypatch: pytest.MonkeyPatch, change: Callable[..., Answer], **more: Any) -> Liar:
+    """Have a solver that does not tell the truth."""
+    liar = Liar(change, **more)
+    monkeypatch.setattr(module, "solve_by_highs", liar)
+    return liar
+
+
 def test_greedy_plan_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The solver gets it as a start; and if all that it says is nonsense, it is the result."""
-    seen: list[Any] = []
+    """The solver gets it as a start; and if it has nothing to say, it is the result."""
     instance = generate("mixed", nodes=15, seed=7)[0]
     start = first_plan(instance, None)
-
-    def refuse(program: Any, hint: Any, *rest: Any) -> Any:
-        seen.append((program, hint))
-        return module._Answer(np.zeros(len(program.profit)), math.inf, False)
-
-    monkeypatch.setattr(module, "_highs", refuse)
+    liar = lie(monkeypatch, lambda answer: Answer())
     result = solve(instance)
     assert result.solution == start
     assert result.status == "feasible"
     assert result.bound is not None
     assert result.bound >= start.profit
-    ((program, hint),) = seen
-    assert hint is not None
-    assert len(hint) == program.binaries
-    # As many arcs as visits and one more a route, and the visits themselves.
-    assert hint.sum() == 2 * len(start.visits) + 1
+    assert len(liar.seen) == module.MOST_SOLVES
+    for program, hint, _ in liar.seen:
+        assert hint is not None
+        assert len(hint) == program.binaries
+        # As many arcs as visits and one more a route, and the visits themselves.
+        assert hint.sum() == 2 * len(start.visits) + 1
+
+
+def line() -> Instance:
+    """Make an instance with the optimum 3 * 4 + 1 * 2, below all that there is to earn."""
+    return Instance(budget=10, xy=[[0, 0], [1, 0], [2, 0]], rate=[0, 3, 1], max_stay=[0, 4, 9])
+
+
+def without_start(monkeypatch: pytest.MonkeyPatch, instance: Instance) -> None:
+    """Leave it all to the solver."""
+    nothing = decost.make_solution(instance, [], [])
+    monkeypatch.setattr(module, "first_plan", lambda instance, start: nothing)
 
 
 def test_plan_is_cleared_of_tolerances(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stays that are too long, as if a solver were careless, are cut until the checker agrees."""
-    line = Instance(budget=10, xy=[[0, 0], [1, 0], [2, 0]], rate=[0, 3, 1], max_stay=[0, 4, 9])
-    assert [visit.stay for visit in solve(line).solution.visits] == pytest.approx([4, 2])
-    careful = module._highs
+    """Values that are a bit off, as if a solver were careless, are no stays of the plan."""
+    assert [visit.stay for visit in solve(line()).solution.visits] == pytest.approx([4, 2])
+    without_start(monkeypatch, line())
+    lie(monkeypatch, lambda answer: answer._replace(values=answer.values + 9e-7))
+    result = solve(line())
+    assert check(line(), result.solution) == []
+    assert result.status == "optimal"
+    assert result.profit == pytest.approx(3 * 4 + 1 * 2, rel=1e-12)
 
-    def careless(*given: Any) -> Any:
-        answer = careful(*given)
-        return answer._replace(values=answer.values + 1e-3)
 
-    monkeypatch.setattr(module, "_highs", careless)
-    nothing = decost.make_solution(line, [], [])
-    monkeypatch.setattr(module, "first_plan", lambda instance, start: nothing)
-    result = solve(line)
-    assert check(line, result.solution) == []
-    assert result.profit == pytest.approx(3 * 4 + 1 * 2, rel=1e-9)
+LIES: dict[str, Callable[[Answer], Answer]] = {
+    "a bound below the plan": lambda answer: answer._replace(
+        bound=answer.bound * 0.99, objective=answer.objective * 0.99
+    ),
+    "a plan that earns less than it says": lambda answer: answer._replace(
+        values=np.zeros_like(answer.values)
+    ),
+    "values that are not integral": lambda answer: answer._replace(values=answer.values + 1e-3),
+    "no plan": lambda answer: answer._replace(values=None),
+    "an objective above the plan's": lambda answer: answer._replace(
+        objective=answer.objective * 1.01, bound=answer.bound * 1.01
+    ),
+    "a bound that is not reached": lambda answer: answer._replace(bound=answer.bound * 1.01),
+    "the empty plan as the best": lambda answer: answer._replace(
+        values=np.zeros_like(answer.values), objective=0.0, bound=0.0
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LIES)
+@pytest.mark.parametrize("start", [True, False])
+def test_a_false_word_is_not_taken(monkeypatch: pytest.MonkeyPatch, what: str, start: bool) -> None:
+    """One false answer is found out and another one is asked for, with another seed."""
+    if not start:
+        without_start(monkeypatch, line())
+    liar = lie(monkeypatch, LIES[what], calls=1)
+    result = demand_best(line())
+    assert result.details["solves"] == len(liar.seen) == 3
+    assert len({setting.seed for _, _, setting in liar.seen}) == 3
+
+
+@pytest.mark.parametrize("what", [one for one in LIES if one != "the empty plan as the best"])
+def test_who_always_lies_proves_nothing(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Nothing is called optimal then, and no bound is below the plan."""
+    liar = lie(monkeypatch, LIES[what])
+    result = solve(line())
+    assert check(line(), result.solution) == []
+    assert (result.status, len(liar.seen)) == ("feasible", module.MOST_SOLVES)
+    assert result.bound is not None
+    assert result.bound >= result.profit
 
 
 def test_no_proof_without_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the solver's plan cannot be had, its proof does not make another one optimal."""
+    """If the solver's plan breaks a rule, its proof does not make another one optimal."""
     instance = generate("mixed", nodes=10, seed=5)[0]
     best = solve(instance)
-    monkeypatch.setattr(module, "check", lambda instance, plan: ["no"])
+    broken = [decost.Violation("close", 1.0)]
+    monkeypatch.setattr(module, "check", lambda instance, plan: broken if plan.visits else [])
     result = solve(instance)
-    assert result.profit < best.profit
-    assert (result.status, result.bound) == ("feasible", best.bound)
+    assert result.profit == 0 < best.profit
+    assert result.status == "feasible"
+    assert result.bound == pytest.approx(best.profit, rel=1e-5)
+
+
+def test_time_is_over_before_the_second_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One solver's word gives a bound, and no proof."""
+
+    def slow(answer: Answer) -> Answer:
+        time.sleep(1.0)
+        return answer
+
+    lie(monkeypatch, slow)
+    result = solve(line(), time_limit=0.9)
+    assert (result.status, result.details["solves"]) == ("feasible", 1)
+    assert result.bound == pytest.approx(14, rel=1e-9)
 
 
 def test_ctrl_c_returns_the_plan_so_far() -> None:
@@ -387,7 +465,11 @@ def test_gurobi(family: Callable[[Random], Instance], capfd: pytest.CaptureFixtu
 
 def test_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that would not fit in memory is refused with its size."""
-    monkeypatch.setattr(module, "MAX_ARCS", 10)
     instance = Instance(budget=9, xy=np.eye(4)[:, :2], reward=[0, 1, 1, 1])
-    with pytest.raises(MethodError, match="arcs = 12: method 'milp' takes at most 10"):
+    with monkeypatch.context() as patch:
+        patch.setattr(milp_program, "MAX_ARCS", 10)
+        with pytest.raises(MethodError, match="arcs = 12: method 'milp' takes at most 10"):
+            solve(instance)
+    monkeypatch.setattr(milp_program, "MAX_PAIRS", 8)
+    with pytest.raises(MethodError, match="pairs of alternatives = 9: "):
         solve(instance)

@@ -27,6 +27,7 @@ from decost.bench import (
     main,
     methods,
     optw,
+    people,
     plug,
     rivals,
     scaling,
@@ -88,7 +89,9 @@ def files(tmp_path: Path) -> Path:
     return folder
 
 
-PROVED = [one for one in list_benches() if one.name not in ("optw", "teams", "rivals", "stays")]
+PROVED = [
+    one for one in list_benches() if one.name not in ("optw", "teams", "trips", "rivals", "stays")
+]
 """Benches whose gaps are to a proof, and those that measure nothing."""
 
 
@@ -680,3 +683,17 @@ def test_rivals_of_fewer_instances_are_the_first_of_more() -> None:
         for one, other in zip(source()[:2], second()[:2], strict=True):
             assert np.array_equal(one.travel, other.travel)
             assert np.array_equal(one.close, other.close)
+
+
+def test_people(tmp_path: Path) -> None:
+    """Tiny instances are proven, and nothing is missed then; greedy proves nothing."""
+    config = people.BENCH.config(
+        "quick", settings="6:100:2:people", count="2", methods="auto time_limit=20, greedy"
+    )
+    proven, greedy = run(people.BENCH, config, Folders(tmp_path))
+    decided = sum(int(proven[column]) for column in ("proven", "infeasible"))
+    assert decided == int(proven["instances"]) == 2
+    assert float(proven["largest gap (%)"]) == 0
+    assert greedy["proven"] == "0"
+    assert greedy["mean gap (%)"] == ""
+    assert float(greedy["mean profit"]) <= float(proven["mean profit"])

@@ -21,7 +21,7 @@ BAD: dict[str, tuple[str | dict[str, Any], str]] = {
         document(stops=[STOP | {"id": "a", "profit": [[1, 1], [2, 1]]}]),
         "stop 'a': profit[1] = [2.0, 1.0]: rates must not rise",
     ),
-    "a million stops": (document(stops=[{}] * 10**6), "stops = list of 1000000: "),
+    "too many stops": (document(stops=[{}] * 10**5), "stops = list of 100000: "),
 }
 
 

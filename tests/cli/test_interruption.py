@@ -100,14 +100,14 @@ def test_interrupted_search(name: str, tmp_path: Path) -> None:
 
 SAY_READY = """
 import threading
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 
-begin = Clock.run
-def run(self, kernel, profit):
+begin = Deadline.run
+def run(self, *given):
     if self.left > 100:
         threading.Timer(0.3, lambda: print("ready", flush=True)).start()
-    return begin(self, kernel, profit)
-Clock.run = run
+    return begin(self, *given)
+Deadline.run = run
 """
 
 
@@ -136,3 +136,37 @@ class Hook:
 
 sys.meta_path.insert(0, Hook())
 """
+
+
+def test_ctrl_c_where_nothing_can_be_raised() -> None:
+    """An interrupt that a library swallows while it is loaded ends the program all the same."""
+    code = """
+import sys
+from decost import __main__ as program
+
+class Lost:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+def swallow(name):
+    if name == "decost.cli":
+        sys.modules["decost.cli"] = program
+        program.main = lambda: None
+        Lost()
+        for _ in range(10**8):
+            pass
+
+run = program.main
+
+class Finder:
+    def find_spec(self, name, *_):
+        swallow(name)
+
+sys.meta_path.insert(0, Finder())
+run()
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert answer.returncode == 130
+    assert answer.stderr == "decost: interrupted\n"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,11 @@ from hypothesis import strategies as st
 import decost
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
-from decost.exact import master
-from decost.exact.tree import Branch, Incumbent
-from decost.method.clock import Clock
+from decost.exact.exact import ExactOptions
+from decost.exact.tree import Incumbent, root_branch
+from decost.method.deadline import Deadline
 from odd_instances import all_routes, brute_force_team, odd_instance
+from oracle import brute_force, tiny_instance
 from strategies import instances
 
 
@@ -26,7 +30,7 @@ from strategies import instances
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force all ways to a proof: small instances need neither bounds nor branches."""
     if request.param != "labels alone":
-        monkeypatch.setattr(module, "_solve", functools.partial(module._solve, small=False))
+        monkeypatch.setattr(module, "Generation", functools.partial(module.Generation, small=False))
     if request.param == "by branching":
         monkeypatch.setattr(module, "DETOURS", -1)
         monkeypatch.setattr(module, "_combine", lambda *given: None)
@@ -49,6 +53,34 @@ def test_equals_brute_force(way: str, seed: int) -> None:
     assert result.profit == pytest.approx(brute_force_team(instance), rel=1e-7, abs=1e-9)
     assert result.bound == result.profit
     assert check(instance, result.solution) == []
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_equals_the_oracle(way: str, seed: int) -> None:
+    """Vehicles of several types, alternatives, required stops: the best of all plans, proven."""
+    instance = tiny_instance(np.random.default_rng(seed))
+    required, profit = brute_force(instance)[:2]
+    result = solve(instance, "columns", time_limit=60)
+    assert result.status == ("optimal" if required == instance.required.sum() else "infeasible")
+    assert (result.required_visited, result.required_bound) == (required, required)
+    assert result.profit == pytest.approx(profit, rel=1e-7, abs=1e-7)
+    assert result.bound == result.profit
+    assert {fault.rule for fault in check(instance, result.solution)} <= {"required"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ways_agree_on_people(way: str, seed: int) -> None:
+    """Where plans have to be divided by types, alternatives and arcs, no way finds another."""
+    random = np.random.default_rng(seed)
+    (instance,) = generate("people", nodes=10, vehicles=2 + seed % 2, seed=seed)
+    required = random.random(instance.nodes) < 0.3
+    instance = instance.replace(required=required & (np.arange(instance.nodes) > 0))
+    result = solve(instance, "columns", time_limit=60)
+    judge = solve(instance, "auto", time_limit=60)
+    assert result.status == judge.status
+    assert result.required_visited == judge.required_visited
+    assert result.profit == pytest.approx(judge.profit, rel=1e-7)
+    assert result.bound == pytest.approx(result.profit)
 
 
 @functools.cache
@@ -180,27 +212,22 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("moment", [1, 4])
-@pytest.mark.parametrize(
-    "name", ["team_problem", "priced", "improve_penalties", "run_interruptibly"]
-)
+@pytest.mark.parametrize("name", ["team_bytes", "priced", "make_bounds", "combine"])
 def test_ctrl_c_returns_the_best_plan(
     monkeypatch: pytest.MonkeyPatch, name: str, moment: int
 ) -> None:
     """An interruption at any moment of the search is an end like any other."""
     calls = []
-    owner = master if name == "run_interruptibly" else module
-    function = getattr(owner, name)
+    function = getattr(module, name)
 
     def interrupted(*given: object) -> object:
         calls.append(1)
-        if name == "run_interruptibly":
-            return True
-        if len(calls) == moment or name == "team_problem":
+        if len(calls) == moment or name in ("team_bytes", "combine"):
             raise KeyboardInterrupt
         return function(*given)
 
     decost.prepare("columns")
-    monkeypatch.setattr(owner, name, interrupted)
+    monkeypatch.setattr(module, name, interrupted)
     monkeypatch.setattr(module, "TRIES", module.TRIES[:1])
     result = solve(hard_instance(), "columns", time_limit=60)
     assert result.runtime < 30
@@ -261,26 +288,52 @@ def test_a_thousand_stops() -> None:
     assert result.bound >= result.profit > 0
 
 
+def test_interrupted_in_a_long_pricing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C reaches labels and bounds in the middle of their work, which ends soon after."""
+    (one,) = generate("paper", nodes=101, window=100, seed=7, vehicles=2)
+    instance = one.replace(open=np.zeros(one.nodes), close=np.full(one.nodes, one.budget))
+    decost.prepare("columns")
+    for name in ("GUESS_SECONDS", "PROVE_SECONDS", "PATIENCE", "ASCENT_SECONDS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, 60.0)
+            if name != "GUESS_SECONDS":
+                patch.setattr(module, "TRIES", ())
+            if name in ("PATIENCE", "ASCENT_SECONDS"):
+                patch.setattr(module, "PROVE_SECONDS", 0.0)
+            deadline = Deadline(120.0)
+            timer = threading.Timer(1.0, deadline.interrupt)
+            timer.start()
+            begin = time.perf_counter()
+            result = module.prove(instance, ExactOptions(), deadline)
+            seconds = time.perf_counter() - begin
+            timer.join()
+        assert deadline.interrupted, name
+        assert seconds < 6, name  # and not a minute
+        assert check(instance, result.solution) == []
+        assert result.bound is not None
+        assert result.bound >= result.profit > 0
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
     """No route with such a stop is left out for one without it, however much that earns."""
     decost.prepare("columns")
     random = np.random.default_rng(seed)
     instance = odd_instance(random, int(random.integers(2, 5)))
-    incumbent = Incumbent([], 0.0, np.inf)
-    generation = module.Generation(instance, incumbent, Clock(60.0), 2.0**30)
-    number = generation.network.number
+    incumbent = Incumbent([[]], 0.0, np.inf)
+    generation = module.Generation(instance, incumbent, Deadline(60.0), 2.0**30)
+    number = generation.team.number
     if len(number) == 0:
         return
     forced = random.random(len(number)) < 0.5
-    branch = Branch(np.inf, forced, generation.reach, 1)
-    price = generation.problem.full_profits * random.uniform(0, 1, len(number))
-    proof = module.Proof(np.inf, price, 0.0)
-    listed = module.list_routes(generation, branch, proof, 1e6, 60.0)
+    branch = replace(root_branch(generation.team, np.inf), forced=forced)
+    price = generation.team.full_profits * random.uniform(0, 1, len(number))
+    proof = module.Proof(np.inf, price, np.zeros(1))
+    listed = module.list_trips(generation, branch, proof, 1e6, 60.0)
     assert listed is not None
-    profits = generation.profits(listed)
     known = [
-        (set(generation.problem.stops(route)), p) for route, p in zip(listed, profits, strict=True)
+        (set(number[generation.team.rows(trip)].tolist()), value)
+        for trip, value in zip(listed, generation.values(listed), strict=True)
     ]
     must = set(number[forced].tolist())
     routes = [

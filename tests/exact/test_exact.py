@@ -210,11 +210,11 @@ def test_ctrl_c_returns_the_best_plan(
     calls = []
     function = getattr(module, name)
 
-    def interrupted(*arguments: object) -> object:
+    def interrupted(*arguments: object, **named: object) -> object:
         calls.append(1)
         if len(calls) == moment or name == "useful_network":
             raise KeyboardInterrupt
-        return function(*arguments)
+        return function(*arguments, **named)
 
     decost.prepare("exact")
     monkeypatch.setattr(module, name, interrupted)

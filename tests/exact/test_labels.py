@@ -50,7 +50,7 @@ def test_reduction_keeps_an_optimum(seed: int) -> None:
     problem = Problem.of(instance)
     network, graph = problem
     follows = {
-        int(node): set(problem.stops(graph.head[graph.first[node] : graph.first[node + 1]]))
+        int(node): set(problem.alternatives(graph.head[graph.first[node] : graph.first[node + 1]]))
         for node in range(network.alternatives + 1)
     }
     place = {0: 0} | {int(stop): k + 1 for k, stop in enumerate(network.number)}
@@ -70,7 +70,7 @@ def test_label_setting_equals_brute_force(seed: int) -> None:
     """The best label is the best of all routes, and its stops are the route."""
     random = np.random.default_rng(100 + seed)
     instance = odd_instance(random, int(random.integers(1, 5)))
-    answer, profit, route, _ = solve_small(instance.arrays, instance.matrix is None, 10**6)
+    answer, profit, route, _ = solve_small(instance.arrays, 10**6)
     assert answer == DONE
     assert profit == pytest.approx(brute_force(instance), rel=1e-9)
     assert optimal_stays(instance, [route.tolist()]).profit[0] == pytest.approx(profit, rel=1e-9)
@@ -119,9 +119,9 @@ def test_penalties_improve_the_bound() -> None:
     grid = make_grid(*problem, 200)
     penalty = np.zeros(3)
     state = np.array([1.0, np.inf, 0.0])
-    first = improve_penalties(*problem, grid, penalty, state, 30.0, 1).root[0]
+    first = improve_penalties(*problem, grid, penalty, state, 30.0).root[0]
     for _ in range(60):
-        improve_penalties(*problem, grid, penalty, state, 30.0, 1)
+        improve_penalties(*problem, grid, penalty, state, 30.0)
     assert first > 60
     assert 30 <= state[1] < 31
 
@@ -154,7 +154,7 @@ def test_values_after_say_when_there_is_no_room() -> None:
     wanted = np.ones(len(values), dtype=np.bool_)
     assert not values_after(*problem, route, wanted, planted(problem, 1, 8), values)
     assert values_after(*problem, route, wanted, planted(problem, 4000, 8), values)
-    assert values.max() == pytest.approx(solve_small(instance.arrays, True, 10**6)[1], rel=1e-12)
+    assert values.max() == pytest.approx(solve_small(instance.arrays, 10**6)[1], rel=1e-12)
 
 
 def test_a_short_cut_home_cannot_be_left_out() -> None:
@@ -171,5 +171,5 @@ def test_a_short_cut_home_cannot_be_left_out() -> None:
         pieces=[[], [[0, 3]], [[3, 7]]],
     )
     assert brute_force(instance) == 27
-    assert solve_small(instance.arrays, False, 10**6)[1] == 27
+    assert solve_small(instance.arrays, 10**6)[1] == 27
     assert np.isinf(Problem.of(instance).graph.worth[0])

@@ -25,7 +25,7 @@ from decost.exact.pricing import (
     disjoint_families,
     priced,
     promising_arcs,
-    team_problem,
+    type_problem,
     with_arcs,
 )
 from decost.problem.instance import BoolArray, FloatArray
@@ -44,7 +44,7 @@ def draw(seed: int) -> tuple[Instance, Problem, BoolArray, FloatArray]:
     """Draw an instance, the arcs that time allows, and prices of both signs; some are too high."""
     random = np.random.default_rng(seed)
     instance = odd_instance(random, int(random.integers(1, 5)))
-    problem, arcs = team_problem(instance)
+    problem, arcs = type_problem(instance, 0)
     count = len(problem.network.number)
     price = problem.full_profits * random.uniform(-0.5, 1.5, count)
     price += random.uniform(-1, 1, count) * random.choice([0, 1])
@@ -97,7 +97,7 @@ def test_every_useful_route_is_listed(seed: int) -> None:
     for label in range(1, int(store.counter[LABELS])):
         whole = store.label["whole"][label]
         if store.label["dead"][label] == 0 and whole > -np.inf:
-            route = tuple(problem.stops(route_of(problem.network, store, label)))
+            route = tuple(problem.alternatives(route_of(problem.network, store, label)))
             profit, value = routes[route]
             assert whole == pytest.approx(value, rel=1e-9, abs=1e-9)
             listed.append((set(route), profit))
@@ -115,7 +115,7 @@ def test_arcs_between_others_are_kept() -> None:
         close=[0, 1, 3, 9],
         reward=[0, 1, 1, 1],
     )
-    problem, arcs = team_problem(instance)
+    problem, arcs = type_problem(instance, 0)
     assert arcs[:4, 1:4].tolist() == [
         [True, True, True],
         [False, True, True],
@@ -130,13 +130,13 @@ def test_arcs_between_others_are_kept() -> None:
 def test_promising_arcs() -> None:
     """So many arcs at each place, to the stops that earn most for their time; at most all."""
     instance = generate("paper", nodes=30, window=400, seed=2)[0]
-    problem, arcs = team_problem(instance)
+    problem, arcs = type_problem(instance, 0)
     few = promising_arcs(problem, arcs, 3)
     assert (few <= arcs).all()
     assert (few.sum(axis=1) == np.minimum(3, arcs.sum(axis=1))).all()
     assert promising_arcs(problem, arcs, 99) is arcs
     line = Instance(budget=99, xy=[[0, 0], [1, 0], [2, 0], [3, 0]], reward=[0, 4, 6, 3])
-    problem, arcs = team_problem(line)
+    problem, arcs = type_problem(line, 0)
     assert promising_arcs(problem, arcs, 1)[0, 1:4].tolist() == [True, False, False]
     dear = priced(problem, np.array([3.5, 0.0, 0.0]), arcs, arcs & False)
     assert promising_arcs(dear, arcs, 1)[0, 1:4].tolist() == [False, True, False]

@@ -34,6 +34,13 @@ LEUVEN = """1 4 2 1
  1 1.00 1.00 10.00 10.00 1 1 1 16 171
  2 2.00 3.00 20.00 7.00 1 2 1 2 50 60
 """
+TRIP = """20 2 5 2 9 250 10 10
+0 0 0 0 0 510 1210
+1 1 1 10 7 4 510 990 510 990 0 0 510 990 510 990 510 990 540 960 36
+2 2.00 3 20 8 9 0 1439 0 1439 0 1439 0 1439 0 1439 600 600 0 1439 0
+"""
+"""Two days from weekday 5 on: stop 1 has other hours on the second, stop 2 is open on that only."""
+
 UNKNOWN = "is no known format"
 
 
@@ -46,6 +53,25 @@ def document(**changes: Any) -> dict[str, Any]:
         "depot": {"x": 0, "y": 0},
         "stops": [{"x": 3, "y": 4, "rate": 2, "max_stay": 6}],
     } | changes
+
+
+def town(**changes: Any) -> dict[str, Any]:
+    """Give a small instance file of version 2, as a dictionary; None leaves a field out."""
+    given = {
+        "format": "decost-instance",
+        "version": 2,
+        "unit": "minutes",
+        "begin": "09:00",
+        "budget": "17:00",
+        "depot": {"x": 0, "y": 0},
+        "places": [{"id": "hotel", "x": 6, "y": 8}],
+        "vehicles": [{"id": "red"}, {"id": "blue", "start": "hotel", "due": 900}],
+        "stops": [
+            {"id": "mill", "x": 3, "y": 4, "reward": 5},
+            {"id": "lunch", "x": 0, "y": 5, "min_stay": 30},
+        ],
+    } | changes
+    return {field: value for field, value in given.items() if value is not None}
 
 
 def pack(**arrays: Any) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,10 @@ def test_arrays_of_the_paper(tmp_path: Path) -> None:
 
 
 BAD_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
-    "format": ({"format": "other"}, "format = other, version = 1: must be decost-set, 1"),
-    "version": ({"version": 2}, "format = decost-set, version = 2: must be decost-set, 1"),
+    "format": ({"format": "other"}, "format = other, version = 1: must be decost-set, 1 or 2"),
+    "version": ({"version": 3}, "format = decost-set, version = 3: must be decost-set, 1 or 2"),
+    "newer": ({"required": np.zeros((2, 3), bool)}, "required: needs version 2"),
+    "newer vehicles": ({"vehicle_due": np.zeros((2, 1))}, "vehicle_due: needs version 2"),
     "two versions": ({"version": [1, 1]}, "format = decost-set, version = [1 1]: must be"),
     "no version": ({"version": None}, "format = decost-set, version = None: must be"),
     "unknown": ({"colour": 1}, "colour: unknown field"),
@@ -99,6 +102,122 @@ def test_bad_arrays(tmp_path: Path, case: str) -> None:
     """Fields of a set that are missing, misshapen or of a wrong type are named."""
     changes, message = BAD_ARRAYS[case]
     assert refusal(tmp_path / "a.npz", arrays(**changes)).startswith(message)
+
+
+WAYS = np.array([[[np.nan] * 2, [1.0, 5.0], [2.0, np.nan]]] * 2)  # two for stop 1, one for stop 2
+
+
+def general(**changes: Any) -> dict[str, Any]:
+    """Give the arrays of a set of version 2: two vehicles, two stops with three alternatives."""
+    given = {
+        "version": 2,
+        "vehicles": np.array([2, 2]),
+        "place_xy": np.array([[[9.0, 9.0]], [[np.nan, np.nan]]]),
+        "vehicle_id": np.array([["red", ""], ["", "blue"]]),
+        "vehicle_start": np.array([[3, 0], [0, 1]]),
+        "vehicle_due": np.array([[np.nan, 8.0], [np.nan, np.nan]]),
+        "required": np.array([[True, False, True]] * 2),
+        "alternative_open": WAYS,
+        "alternative_close": WAYS + 1,
+        "alternative_vehicles": np.ones((2, 3, 2, 2), bool),
+    }
+    return given | changes
+
+
+def test_arrays_of_version_2(tmp_path: Path) -> None:
+    """A set that somebody made by hand: what is not there is at its default."""
+    path = tmp_path / "a.npz"
+    admits = np.ones((2, 3, 2, 2), bool)
+    admits[0, 1, 1, 0] = False
+    path.write_bytes(arrays(**general(alternative_vehicles=admits, begin=np.array([1.0, 0.0]))))
+    first, second = decost.read_set(path)
+    assert first.places == ("",)
+    assert second.places == ()
+    fields = attrgetter("id", "start", "end", "begin", "due", "underway")
+    assert [fields(one) for one in first.fleet] == [
+        ("red", 3, 0, 1, 10, False),
+        ("2", 0, 0, 1, 8, False),
+    ]
+    assert [fields(one) for one in second.fleet] == [
+        ("1", 0, 0, 0, 20, False),
+        ("blue", 1, 0, 0, 20, False),
+    ]
+    assert first.required.tolist() == [False, False, True]
+    assert first.alternative_first.tolist() == [0, 1, 3, 4]
+    assert first.alternative_open.tolist()[1:] == [1, 5, 2]
+    assert first.alternative_close.tolist()[1:] == [2, 6, 3]
+    assert first.alternative_vehicles is not None
+    assert first.alternative_vehicles[1:].tolist() == [[True, True], [False, True], [True, True]]
+    assert second.alternative_vehicles is None
+
+
+BAD_GENERAL: dict[str, tuple[dict[str, Any], str]] = {
+    "no open": ({"alternative_open": None}, "alternative_close: there is no alternative_open"),
+    "shape": (
+        {"alternative_close": np.zeros((2, 3, 3))},
+        "alternative_close: has shape (2, 3, 3), must be (2, 3, 2)",
+    ),
+    "dimensions": ({"alternative_close": np.zeros((2, 3))}, "alternative_close: has shape (2, 3)"),
+    "type": ({"alternative_vehicles": np.ones((2, 3, 2, 2))}, "alternative_vehicles: has type"),
+    "few vehicles": (
+        {"alternative_vehicles": np.ones((2, 3, 2, 1), bool)},
+        "instance 0: alternative_vehicles: has shape (4, 1), must be (4, 2)",
+    ),
+    "gap": (
+        {"alternative_open": WAYS[..., ::-1]},
+        "instance 0: alternative_open[2]: has a gap",
+    ),
+    "close": (
+        {"alternative_close": WAYS - 1},
+        "instance 0: stop 1: alternatives[0]: close = 0.0: is less than open = 1.0",
+    ),
+    "nan": (
+        {"alternative_close": np.full((2, 3, 2), np.nan)},
+        "instance 0: close[1] = nan: not a number",
+    ),
+    "place": (
+        {"alternative_place": np.full((2, 3, 2), 4)},
+        "instance 0: alternative_place[1] = 4: must be a whole number",
+    ),
+    "two forms": ({"open": np.zeros((2, 3))}, "open: cannot be combined with alternative_open"),
+    "due": ({"vehicle_due": np.full((2, 2), -1.0)}, "instance 0: vehicle 'red': due = -1.0: is"),
+    "start": (
+        {"vehicle_start": np.full((2, 2), 4)},
+        "instance 0: vehicle 'red': start = 4: must be from 0 to 3",
+    ),
+    "same ids": (
+        {"vehicle_id": np.full((2, 2), "a")},
+        "instance 0: id = 'a': two vehicles have it",
+    ),
+    "halves": ({"vehicle_start": np.zeros((2, 2))}, "vehicle_start: has type float64"),
+    "required": (
+        {"required": np.ones((2, 2), bool)},
+        "instance 0: required: has shape (2,), must be (3,)",
+    ),
+    "no alternative": (
+        {"required": np.ones((2, 3), bool), "alternative_open": np.full((2, 3, 2), np.nan)},
+        "instance 0: stop 1: required = True: ",
+    ),
+    "unit": ({"unit": np.array(["hours", ""])}, "instance 0: unit = 'hours': must be 'minutes'"),
+    "globe": ({"geographic": np.ones(2, bool)}, "instance 0: unit = None: must be 'minutes'"),
+    "places": ({"places": np.array([2, 0])}, "places[0] = 2: place_xy has fewer"),
+    "place_xy": ({"place_xy": np.zeros((2, 1, 3))}, "place_xy: has shape (2, 1, 3), must be"),
+    "no place_xy": (
+        {"places": np.array([1, 0]), "place_xy": None},
+        "instance 0: place_xy: missing",
+    ),
+    "matrix": (
+        {"travel": np.ones((2, 3, 3)), "nodes": np.array([3, 3])},
+        "nodes[0] = 3: must be from 1 to 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_GENERAL)
+def test_bad_arrays_of_version_2(tmp_path: Path, case: str) -> None:
+    """So are those of alternatives, vehicles and places."""
+    changes, message = BAD_GENERAL[case]
+    assert refusal(tmp_path / "a.npz", arrays(**general(**changes))).startswith(message)
 
 
 def test_windows_of_other_shapes(tmp_path: Path) -> None:

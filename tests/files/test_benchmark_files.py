@@ -1,4 +1,4 @@
-"""Tests of Solomon's and KU Leuven's files."""
+"""Tests of Solomon's and KU Leuven's files, and of tourist trips."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from foreign_files import LEUVEN, SOLOMON, UNKNOWN, refusal
+from foreign_files import LEUVEN, SOLOMON, TRIP, UNKNOWN, refusal
 
 import decost
 from decost import Instance, Solution, check, make_solution
 from decost.problem.instance import MAX_STOPS
+from oracle import brute_force
 
 
 @pytest.mark.parametrize("text", [SOLOMON, LEUVEN])
@@ -141,6 +143,67 @@ def test_optimal_route_of_r101(data: Path, file: str) -> None:
         assert check(instance, plan(swapped)) != []
 
 
+def test_tourist_trip(tmp_path: Path) -> None:
+    """A vehicle a day, hours by weekday, distances cut after 2 decimals: all worked out by hand.
+
+    Day 1 is weekday 5, day 2 weekday 6, day 3 weekday 0 and so on; on weekday 2 stop 1 is closed.
+    """
+    path = tmp_path / "t1.txt"
+    path.write_text(TRIP)
+    instance = decost.read(path)
+    assert (instance.name, instance.unit, instance.begin, instance.budget) == (
+        "t1",
+        "minutes",
+        510,
+        1210,
+    )
+    assert [vehicle.id for vehicle in instance.fleet] == ["day 1", "day 2"]
+    travel = [[0, 1.41, 3.6], [1.41, 0, 2.23], [3.6, 2.23, 0]]
+    assert instance.travel.tolist() == pytest.approx(np.array(travel))
+    assert instance.alternative_first.tolist() == [0, 1, 3, 4]
+    assert instance.alternative_open.tolist()[1:] == [510, 540, 0]
+    assert instance.alternative_close.tolist()[1:] == [990, 960, 1439]
+    assert np.isinf(instance.alternative_leave_by).all()
+    assert instance.alternative_min_stay.tolist()[1:] == [10, 10, 20]
+    assert instance.alternative_reward.tolist()[1:] == [7, 7, 8]
+    assert instance.alternative_vehicles is not None
+    assert instance.alternative_vehicles[1:].tolist() == [[1, 0], [0, 1], [0, 1]]
+    alone = decost.read(path, vehicles=1)
+    assert alone.alternative_first.tolist() == [0, 1, 2, 2]
+    assert alone.alternative_open.tolist()[1:] == [510]
+    longer = decost.read(path, vehicles=5)
+    assert longer.alternative_first.tolist() == [0, 1, 3, 4]
+    assert longer.alternative_vehicles is not None
+    days = longer.alternative_vehicles[1:].astype(int).tolist()
+    assert days == [[1, 0, 1, 1, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 1]]
+    assert decost.read(path, truncate=0).travel[0, 2] == 3
+
+
+def test_optimal_trip(tmp_path: Path) -> None:
+    """Both stops can be visited in two days, for 15 in all; the first day alone is worth 7."""
+    path = tmp_path / "a"
+    path.write_text(TRIP)
+    assert brute_force(decost.read(path)) == (0, 15)
+    assert brute_force(decost.read(path, vehicles=1)) == (0, 7)
+
+
+def test_all_tourist_trips(data: Path) -> None:
+    """All files are read for one to four days; the more days, the more is open."""
+    paths = sorted((data / "ttdp").glob("*.txt"))
+    assert len(paths) == 20
+    for path in paths:
+        words = path.read_text().split()
+        assert decost.read(path).vehicles == int(words[1])
+        earlier = 0.0
+        for days in range(1, 5):
+            instance = decost.read(path, vehicles=days)
+            assert (instance.stops, instance.vehicles) == (int(words[3]), days)
+            assert instance.horizon in (1210 - 510, 1140 - 840)
+            assert instance.full_profits.sum() >= earlier
+            earlier = instance.full_profits.sum()
+        assert earlier > 0
+
+
 BAD_TEXTS: dict[str, tuple[str, str]] = {
     "no customers": ("R1\nVEHICLE\nNUMBER CAPACITY\n1 1\n", "has no depot"),
     "no rows": (SOLOMON.split("    0 ")[0], "has no depot"),
@@ -158,7 +221,27 @@ BAD_TEXTS: dict[str, tuple[str, str]] = {
     "leuven columns": ("1 4 0 1\n0 0\n0 1 2 3\n", "node 0: has 4 columns, at least 9"),
     "leuven word": (LEUVEN.replace("171", "noon"), "node 1 = 'noon': must be a number"),
     "leuven order": (LEUVEN.replace(" 2 2.00", " 3 2.00"), "node 3: out of order, must be 2"),
+    "trip count": (TRIP.replace("20 2 5 2", "20 2 5 3"), "N = 3: but there are 2 stops"),
+    "trip day": (TRIP.replace("20 2 5 2", "20 2 7 2"), "start day = 7: must be from 0 to 6"),
+    "trip tours": (TRIP.replace("20 2 5 2", "20 0 5 2"), "vehicles = 0: must be from 1 to 1000"),
+    "trip head": (TRIP.splitlines()[0], UNKNOWN),
+    "trip hotel": (TRIP.replace("0 0 0 0 0 510 1210", "0 0 0 0 0"), UNKNOWN),
+    "trip hotel word": (TRIP.replace(" 1210", " late"), "node 0 = 'late': must be a number"),
+    "trip budget": (TRIP.replace(" 1210", " 500"), "vehicle 'day 1': due = 500.0: is before begin"),
+    "trip columns": (TRIP + "3 1 1 1\n", "node 3: has 4 columns, at least 20"),
+    "trip order": (TRIP.replace("2 2.00", "3 2.00"), "node 3: out of order, must be 2"),
+    "trip hours": (TRIP.replace("540 960", "540 noon"), "node 1 = 'noon': must be a number"),
+    "trip window": (
+        TRIP.replace("540 960", "960 540"),
+        "stop 1: alternatives[1]: close = 540.0: is less than open = 960.0",
+    ),
 }
+
+
+def test_trips_have_no_variable_profit(tmp_path: Path) -> None:
+    """A trip's stays are as long as the file says, so that nothing can be earned by longer ones."""
+    message = "profit = 'variable': a tourist trip's stays are fixed"
+    assert refusal(tmp_path / "a", TRIP, profit="variable") == message
 
 
 @pytest.mark.parametrize("case", BAD_TEXTS)
@@ -168,11 +251,15 @@ def test_bad_benchmark_files(tmp_path: Path, case: str) -> None:
     assert refusal(tmp_path / "a.txt", text).startswith(message)
 
 
-@pytest.mark.parametrize("kind", ["solomon", "leuven"])
-def test_too_many_rows(tmp_path: Path, kind: str) -> None:
-    """More stops than are allowed are refused in every format."""
-    count = MAX_STOPS + 1
-    row = "{} 0 0 0 0 9 0\n" if kind == "solomon" else "{} 0 0 0 0 0 0 0 9\n"
-    head = SOLOMON.split("    0 ")[0] if kind == "solomon" else f"1 1 {count} 1\n0 0\n"
-    text = head + "".join(row.format(k) for k in range(count + 1))
+@pytest.mark.parametrize("kind", ["solomon", "leuven", "trip"])
+@pytest.mark.parametrize("more", [1, 10**5])
+def test_too_many_rows(tmp_path: Path, kind: str, more: int) -> None:
+    """More stops than are allowed are refused in every format, soon also if they are very many."""
+    count = MAX_STOPS + more
+    head, row = {
+        "solomon": (SOLOMON.split("    0 ")[0], "{} 0 0 0 0 9 0\n"),
+        "leuven": (f"1 1 {count} 1\n0 0\n", "{} 0 0 0 0 0 0 0 9\n"),
+        "trip": (f"1 1 1 {count} 1\n0 0 0 0 0 0 9\n", "{} 0 0 0 0 0" + " 0" * 15 + "\n"),
+    }[kind]
+    text = head + "".join(row.format(k) for k in range(kind == "trip", count + 1))
     assert refusal(tmp_path / "a.txt", text) == f"has more than {MAX_STOPS} stops"

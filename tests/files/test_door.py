@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from foreign_files import LEUVEN, SOLOMON, UNKNOWN, arrays, document, pack, refusal
+from foreign_files import LEUVEN, SOLOMON, TRIP, UNKNOWN, arrays, document, pack, refusal, town
 from hypothesis import given
 from hypothesis import strategies as st
 
 import decost
 from decost import FormatError, Instance
+from decost.problem.records import Stop, Vehicle
+from decost.problem.versions import version_of
+from oracle import tiny_instance
 from strategies import instances
 
 
@@ -35,6 +38,45 @@ def test_set_round_trip(tmp_path: Path, ending: str, many: list[Instance]) -> No
     assert decost.read_set(path) == many
     decost.write(many[0], path)
     assert decost.read_set(path) == many[:1]
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".npz"])
+def test_general_round_trip(tmp_path: Path, ending: str) -> None:
+    """So are instances with any mixture of alternatives, vehicles and places of their own."""
+    random = np.random.default_rng(7)
+    path = tmp_path / f"a{ending}"
+    versions = set()
+    for _ in range(60):
+        many = [tiny_instance(random) for _ in range(1 if ending == ".json" else 4)]
+        if ending == ".npz":
+            many = [one for one in many if not one.profiles] or many[:0]
+        if many:
+            decost.write(many[0] if ending == ".json" else many, path)
+            assert decost.read_set(path) == many
+        versions |= {version_of(one) for one in many}
+    assert versions == {1, 2}
+
+
+def test_people_round_trip(tmp_path: Path) -> None:
+    """So is the family of people, which is made of all that there is."""
+    many = decost.generate("people", nodes=12, vehicles=3, count=4, seed=1)
+    for ending in (".jsonl", ".npz"):
+        decost.write(many, tmp_path / f"a{ending}")
+        assert decost.read_set(tmp_path / f"a{ending}") == many
+
+
+def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
+    """Several matrices by name are refused by `.npz`, and the field is named."""
+    both = {"foot": np.ones((2, 2)), "bike": np.ones((2, 2))}
+    instance = Instance.build(
+        budget=9, stops=[Stop()], vehicles=[Vehicle(profile="foot")], travel=both
+    )
+    path = tmp_path / "a.npz"
+    with pytest.raises(FormatError) as caught:
+        decost.write([instance], path)
+    message = f"{path}: instance 0: travel: has the names foot, bike, and .npz holds one matrix"
+    assert str(caught.value).startswith(message)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".npz"])
@@ -74,7 +116,7 @@ def test_content_decides(tmp_path: Path, name: str) -> None:
         decost.write(thing[0] if ending == ".json" else thing, tmp_path / f"source{ending}")
         (tmp_path / f"source{ending}").replace(path)
         assert decost.read_set(path) == thing
-    for text in (SOLOMON, LEUVEN):
+    for text in (SOLOMON, LEUVEN, TRIP):
         path.write_text(text)
         assert decost.read(path).stops == 2
 
@@ -187,6 +229,10 @@ def test_wrong_options(tmp_path: Path, options: dict[str, Any], message: str) ->
 def test_wrong_number_of_vehicles(tmp_path: Path) -> None:
     """A number of vehicles that is given instead of the file's is checked as well."""
     assert refusal(tmp_path / "a", SOLOMON, vehicles=0) == "vehicles = 0: must be from 1 to 1000"
+    assert refusal(tmp_path / "a", TRIP, vehicles=0) == "vehicles = 0: must be from 1 to 1000"
+    own = "vehicles = 3: the file has 2, with properties of their own"
+    assert refusal(tmp_path / "a", town(), vehicles=3) == own
+    assert len(decost.read(tmp_path / "a", vehicles=2).fleet) == 2
 
 
 @given(st.data())
@@ -196,8 +242,10 @@ def test_damaged_files(tmp_path: Path, data: st.DataObject) -> None:
         arrays(ids=np.array([["a", "b"]] * 2)),
         json.dumps(document()).encode(),
         f"{json.dumps(document())}\n{json.dumps(document())}\n".encode(),
+        json.dumps(town()).encode(),
         SOLOMON.encode(),
         LEUVEN.encode(),
+        TRIP.encode(),
     ]
     content = bytearray(data.draw(st.sampled_from(sources)))
     for _ in range(data.draw(st.integers(1, 4))):

@@ -80,8 +80,9 @@ STOP = {"x": 3, "y": 4}
 
 BAD_INSTANCES: list[tuple[dict[str, Any], str]] = [
     ({"format": "other"}, "format = 'other': Input should be 'decost-instance'"),
-    ({"version": 2}, "version = 2: Input should be 1"),
-    ({"version": "1"}, "version = '1': Input should be 1"),
+    ({"version": 3}, "version = 3: Input should be 1 or 2"),
+    ({"version": "1"}, "version = '1': Input should be 1 or 2"),
+    ({"version": "2"}, "version = '2': Input should be 1 or 2"),
     ({"colour": "red"}, "colour = 'red': unknown field"),
     ({"stops": [STOP | {"rte": 2}]}, "stops[0].rte = 2: unknown field"),
     ({"budget": -1}, "budget = -1.0: must be finite, not negative"),
@@ -145,7 +146,21 @@ BAD_INSTANCES: list[tuple[dict[str, Any], str]] = [
         "travel[1][0] = nan: Input should be a finite number",
     ),
     ({"travel": [[0, 1], ["a", 0]]}, "travel[1][0] = 'a': Input should be a valid number"),
-    ({"stops": [{}] * 10**6}, f"stops = list of 1000000: List should have at most {MAX_STOPS}"),
+    ({"stops": [{}] * 10**5}, f"stops = list of 100000: List should have at most {MAX_STOPS}"),
+    ({"unit": "minutes"}, "unit = 'minutes': needs version 2"),
+    ({"begin": 1}, "begin = 1: needs version 2"),
+    ({"detour": 1}, "detour = 1: needs version 2"),
+    ({"places": []}, "places = list of 0: needs version 2"),
+    ({"vehicles": [{}]}, "vehicles = list of 1: Input should be a valid integer"),
+    ({"budget": "17:00"}, "budget = '17:00': Input should be a valid number"),
+    ({"speed": "4.5 km/h"}, "speed = '4.5 km/h': Input should be a valid number"),
+    ({"end": "hotel"}, "end = 'hotel': must be an object"),
+    ({"depot": {"lat": 1, "lon": 2}}, "depot.lat = 1: needs version 2"),
+    ({"travel": {"foot": [[0, 1], [1, 0]]}}, "travel = dict of 1: Input should be a valid list"),
+    ({"stops": [STOP | {"required": True}]}, "stops[0].required = True: needs version 2"),
+    ({"stops": [STOP | {"alternatives": []}]}, "stops[0].alternatives = list of 0: needs version"),
+    ({"stops": [STOP | {"vehicles": ["1"]}]}, "stops[0].vehicles = list of 1: needs version 2"),
+    ({"stops": [STOP | {"place": "hotel"}]}, "stops[0].place = 'hotel': needs version 2"),
     ({"name": 5}, "name = 5: Input should be a valid string"),
 ]
 
@@ -169,12 +184,14 @@ def test_many_repeated_keys(tmp_path: Path) -> None:
     """Large objects do not take forever: the time is not the square of the number of keys."""
     keys = ", ".join(f'"{k}": 0' for k in range(200_000))
     assert refusal(tmp_path / "a", f'{{{keys}, "199999": 0}}') == "'199999': is given twice"
+    many = "'0': its object has 200000 names, at most 2000"
+    assert refusal(tmp_path / "a", f"{{{keys}}}") == many
 
 
 def test_many_mistakes(tmp_path: Path) -> None:
-    """Of a million mistakes the first is told, without collecting the others."""
+    """Of many mistakes the first is told, without collecting the others."""
     row = ["a"] * 1000
     message = refusal(tmp_path / "a", document(travel=[row] * 1000))
     assert message == "travel[0][0] = 'a': Input should be a valid number"
-    stops = [{str(k): 0 for k in range(1000)}] * 1000
+    stops = [{str(k): 0 for k in range(1000)}] * 900
     assert refusal(tmp_path / "a", document(stops=stops)) == "stops[0].0 = 0: unknown field"

@@ -65,3 +65,43 @@ def test_what_could_not_be_read_is_not_written(
     with pytest.raises(FormatError, match=r"a\.json: is larger than 1000 bytes"):
         decost.write(instance, path)
     assert path.read_text() == "old"
+
+
+HEAD = '{"format": "decost-instance", "version": 1, "budget": 1, "depot": {"x": 0, "y": 0}, '
+LARGE: dict[str, tuple[str, str]] = {
+    "stops": (
+        HEAD + '"stops": [' + "{}," * 10**6 + "{}]}",
+        "there are 1000003 of '{', at most 200000",
+    ),
+    "pieces": (
+        HEAD + '"stops": [{"profit": [' + "[1,1]," * 10**6 + "[1,1]]}]}",
+        "there are 1000003 of '[', at most 300000",
+    ),
+    "names": (
+        "{" + ",".join(f'"{k}":0' for k in range(10**6 + 1)) + "}",
+        "there are 1000001 of ':'",
+    ),
+    "numbers": (
+        HEAD + '"stops": [], "travel": [[' + "0," * 10**6 + "0]]}",
+        "travel[0] = list of 1000001",
+    ),
+    "newlines": ("\n" * 10**7, "is empty"),
+    "blanks": ("1 1 1 1\n" + " \n" * 10**7, "has no depot"),
+    "words": ("1 1 1 1\n0 0\n" + "1 " * 10**7, "node 1: out of order, must be 0"),
+}
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_too_much(tmp_path: Path, case: str) -> None:
+    """What no instance can have, within the size of a file, is refused before time is lost."""
+    content, message = LARGE[case]
+    assert refusal(tmp_path / "a.json", content).startswith(message)
+
+
+def test_empty_lines(tmp_path: Path) -> None:
+    """A set may have empty lines, but not only those."""
+    line = json.dumps(document())
+    path = tmp_path / "a"
+    path.write_text(line + "\n" * 1000 + line)
+    assert len(decost.read_set(path)) == 2
+    assert refusal(path, f"{line}\n{line}" + "\n" * 200_000) == "has more than 100000 empty lines"

@@ -19,6 +19,7 @@ from command_line import Call, Ended
 from decost import Instance, Method, Options, Result
 from decost.files.sets import digest_of
 from decost.planner.door import get_method, read_options
+from decost.problem.records import Alternative, Place, Stop, Vehicle
 
 COUNT = 6
 
@@ -402,6 +403,17 @@ def test_restart_needs_an_output(some: Set, tmp_path: Path) -> None:
 # What is one run.
 
 
+VEHICLES = [
+    Vehicle(id="a"),
+    Vehicle(start=1),
+    Vehicle(end=1),
+    Vehicle(begin=0.5),
+    Vehicle(due=3),
+    Vehicle(speed=3),
+    Vehicle(underway=True),
+]
+
+
 def digests(folder: Path) -> Iterator[str]:
     """Give the digests of runs that differ in one thing each."""
     first, second = decost.generate("mixed", nodes=6, count=2)
@@ -423,6 +435,31 @@ def digests(folder: Path) -> Iterator[str]:
         table = getattr(second, field).copy()
         table[2] = np.where(np.isfinite(table[2]), table[2] + 1, 1e6)
         yield digest([first, second.replace(**{field: table})])
+    for change in (
+        {"begin": 0.5},
+        {"unit": "minutes"},
+        {"required": np.arange(6) == 3},
+        {"end": 2},
+        {"places": ["a"], "xy": [*second.xy, [1, 1]]},
+        {"places": ["b"], "xy": [*second.xy, [1, 1]]},
+        {"profiles": ["a"], "travel": second.travel[None]},
+        {"profiles": ["b"], "travel": second.travel[None]},
+        *({"fleet": [vehicle]} for vehicle in VEHICLES),
+        {"alternative_place": [0, 2, 2, 3, 4, 5]},
+        {"alternative_vehicles": np.arange(6)[:, None] != 3},
+        {"alternative_vehicles": np.arange(6)[:, None] != 4},
+    ):
+        yield digest([first, second.replace(**change)])
+    for ways in (
+        [],
+        [Alternative()] * 2,
+        [Alternative()] * 3,
+        [Alternative(), Alternative(open=1)],
+    ):
+        for detour in (1, 2):
+            stop = Stop(lat=1, lon=1, alternatives=ways)
+            globe = {"unit": "minutes", "speed": "1 mph", "depot": Place(lat=1, lon=2)}
+            yield digest([Instance.build(budget=9, stops=[stop], detour=detour, **globe)])
     for content in ("one", "two"):
         weights.write_text(content)
         yield digest([first], "decost", weights=str(weights))

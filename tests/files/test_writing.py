@@ -17,11 +17,12 @@ import pytest
 import decost
 from decost.files.writing import replacing, require_writable, write_text
 
+ONE = decost.Instance(budget=1, xy=[[0, 0], [1, 1]])
 THINGS: dict[str, Any] = {
-    "one.json": decost.Instance(budget=1, xy=[[0, 0], [1, 1]]),
+    "one.json": ONE,
     "set.npz": decost.generate("paper", nodes=4, count=2),
     "set.jsonl": decost.generate("mixed", nodes=4, count=2),
-    "plan.json": decost.solve(decost.Instance(budget=1, xy=[[0, 0]]), "greedy"),
+    "plan.json": decost.Result(ONE, decost.make_solution(ONE, [], []), "optimal"),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from decost.learn.heatmap import (
 )
 from decost.learn.network import make_network
 from decost.learn.rollout import roll_out, sampled_choice
+from decost.method.deadline import Deadline
 from policies import in_other_units, lively_instances
 
 SHAPE: dict[str, Any] = {"layers": 2, "width": 8}
@@ -204,12 +204,12 @@ def test_numbers_of_the_stops_make_no_difference() -> None:
 def test_deadline() -> None:
     """Neither the trails nor the heat are worked out after the deadline."""
     (instance,) = generate("paper", seed=1)
-    past = time.perf_counter()
+    past = Deadline(0.0)
     with pytest.raises(NoTimeError):
         find_region(instance, past)
     with pytest.raises(NoTimeError):
         small_heatmap()(graph_of(instance), past)
-    assert len(find_region(instance, past + 1e6).trails.stop) > 1
+    assert len(find_region(instance, Deadline(1e6)).trails.stop) > 1
 
 
 def test_weights_come_back_to_the_bit(tmp_path: Path) -> None:

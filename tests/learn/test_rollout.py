@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decost import Instance, check, generate, make_solution, optimal_stays, profit_of
-from decost.learn import rollout as module
 from decost.learn.features import Problems, load_problems
 from decost.learn.rollout import (
     Rollout,
@@ -28,6 +27,7 @@ from decost.learn.rollout import (
     start_state,
     stay_profits,
 )
+from decost.method.deadline import Deadline
 from policies import (
     KINDS,
     EarliestPolicy,
@@ -538,7 +538,7 @@ def test_no_time_at_all(kind: str) -> None:
     some = [one.replace(vehicles=2) for one in generate("paper", nodes=20, count=2, seed=1)]
     network = small_network(kind)
     with torch.no_grad():
-        rollout = roll_out(network, load_problems(some), 3, greedy_choice, deadline=-math.inf)
+        rollout = roll_out(network, load_problems(some), 3, greedy_choice, deadline=Deadline(0.0))
     assert rollout.nodes.shape == (2, 3, 2)
     assert not rollout.nodes.any()
     assert rollout.log_probability.isfinite().all()
@@ -551,8 +551,8 @@ def test_deadline_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = roll_out(EarliestPolicy(), problems, 1, greedy_choice)
     assert (whole.nodes[..., :5] > 0).all()
     clock = iter(range(1000))
-    monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))
-    cut = roll_out(EarliestPolicy(), problems, 1, greedy_choice, deadline=3)
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    cut = roll_out(EarliestPolicy(), problems, 1, greedy_choice, deadline=Deadline(4))
     assert torch.equal(cut.nodes[..., :3], whole.nodes[..., :3])
     assert cut.nodes.shape[2] == 4
     assert not cut.nodes[..., 3].any()

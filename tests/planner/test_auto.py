@@ -13,7 +13,8 @@ import decost
 from decost import Instance, Solution, check, generate
 from decost.exact import columns, exact
 from decost.exact.exact import ExactOptions
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
+from decost.method.progress import BetterPlan
 from decost.method.result import Result
 from decost.planner import auto as module
 from decost.search import search
@@ -33,6 +34,11 @@ def hard(vehicles: int = 1) -> Instance:
     """Make an instance that takes longer to prove than any test: no windows, long routes."""
     (one,) = generate("paper", nodes=50, window=100, count=1, seed=7, vehicles=vehicles)
     return one.replace(open=np.zeros(one.nodes), close=np.full(one.nodes, one.budget))
+
+
+def telling(plan: Solution) -> BetterPlan:
+    """Tell of a plan whoever has a worse one."""
+    return lambda profit: plan if plan.profit > profit else None
 
 
 def prover(vehicles: int):  # type: ignore[no-untyped-def]
@@ -57,9 +63,9 @@ def test_proof_hears_of_a_plan(vehicles: int) -> None:
     """A plan from elsewhere that is better than all a proof has found becomes its own."""
     instance = hard(vehicles)
     plan = decost.solve(instance, "search", iterations=3000).solution
-    alone = prover(vehicles)(instance, ExactOptions(), Clock(0.5))
+    alone = prover(vehicles)(instance, ExactOptions(), Deadline(0.5))
     assert alone.profit < plan.profit, "the test needs a plan that is not found so soon"
-    heard = prover(vehicles)(instance, ExactOptions(), Clock(3.0, hear=lambda: plan))
+    heard = prover(vehicles)(instance, ExactOptions(), Deadline(3.0), telling(plan))
     assert heard.profit >= plan.profit
     assert heard.bound is not None
     assert heard.bound >= plan.profit
@@ -72,7 +78,7 @@ def test_proof_of_a_heard_plan(vehicles: int, monkeypatch: pytest.MonkeyPatch) -
     instance = easy(vehicles)
     best = decost.solve(instance, time_limit=60)
     for plan in (best.solution, decost.solve(instance, "greedy").solution):
-        heard = prover(vehicles)(instance, ExactOptions(), Clock(60, hear=lambda plan=plan: plan))
+        heard = prover(vehicles)(instance, ExactOptions(), Deadline(60), telling(plan))
         assert heard.status == "optimal"
         assert heard.profit == pytest.approx(best.profit, rel=1e-9)
         assert check(instance, heard.solution) == []
@@ -87,12 +93,12 @@ def test_plans_that_come_later(vehicles: int) -> None:
     plans = [*(best_solution(instance, routes) for routes in thirds), best]
     asked = count()
 
-    def hear() -> Solution:
-        return plans[min(next(asked), 2)]
+    def better_plan(profit: float) -> Solution | None:
+        return telling(plans[min(next(asked), 2)])(profit)
 
     told: list[float] = []
-    clock = Clock(10.0, lambda news: told.append(news.profit), hear)
-    result = prover(vehicles)(instance, ExactOptions(start=NOBODY), clock)
+    options = ExactOptions(start=NOBODY, progress=lambda news: told.append(news.profit))
+    result = prover(vehicles)(instance, options, Deadline(10.0), better_plan)
     assert next(asked) > 2
     assert result.profit >= best.profit
     assert told == sorted(told)
@@ -104,12 +110,15 @@ def test_no_plan_before_a_search_is_better() -> None:
     start = decost.solve(instance, "greedy").solution
     searches = Searches(instance, start, 0, 1)
     assert searches.plan() is None
+    assert searches.better_plan(0.0) is None
     searches.run(20, np.zeros(1, dtype=np.uint8))
     plan = searches.plan()
     assert plan is not None
-    assert plan.profit == searches.profit > start.profit
+    assert plan.profit == searches.value > start.profit
     assert check(instance, plan) == []
     assert searches.plan() is plan
+    assert searches.better_plan(plan.profit) is None
+    assert searches.better_plan(plan.profit - 1) is plan
 
 
 @pytest.mark.parametrize("torn", [[[1, 2, 1]], [list(range(1, 50))], [[3, 4, 0]]])
@@ -131,7 +140,9 @@ def test_routes_that_change_while_they_are_read(
 def test_search_goes_on_without_a_proof(vehicles: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the proof gives up at once, the search has the time that is left."""
 
-    def give_up(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+    def give_up(
+        instance: Instance, options: ExactOptions, deadline: Deadline, *rest: object
+    ) -> Result:
         return Result(instance, options.start or NOBODY, "feasible", math.inf)
 
     instance = hard(vehicles)
@@ -166,7 +177,9 @@ def test_no_end_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[float] = []
     best = decost.solve(easy(2), time_limit=60).profit
 
-    def note(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+    def note(
+        instance: Instance, options: ExactOptions, deadline: Deadline, *rest: object
+    ) -> Result:
         begun.append(time.perf_counter() - begin)
         return Result(instance, NOBODY, "feasible", best * (1 - 1e-9))
 
@@ -185,7 +198,9 @@ def test_nothing_is_left_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = hard(2)
     decost.solve(instance, "search", iterations=1)
 
-    def give_up(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
+    def give_up(
+        instance: Instance, options: ExactOptions, deadline: Deadline, *rest: object
+    ) -> Result:
         return Result(instance, NOBODY, "feasible")
 
     monkeypatch.setattr(module, "MOST_ROUNDS", 10)
@@ -213,8 +228,10 @@ def test_search_has_a_start(patience: int, monkeypatch: pytest.MonkeyPatch) -> N
     """A proof begins when the search is stuck, and at last after a third of the time."""
     begun: list[float] = []
 
-    def note(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
-        begun.append(clock.left)
+    def note(
+        instance: Instance, options: ExactOptions, deadline: Deadline, *rest: object
+    ) -> Result:
+        begun.append(deadline.left)
         return Result(instance, NOBODY, "feasible", math.inf)
 
     instance = hard(2)
@@ -239,13 +256,13 @@ def test_when_a_proof_gives_way(
     """It does where little time is left, to a search that still finds better plans."""
     given: list[int] = []
 
-    def aside(function: object, clock: Clock, nice: int) -> Result:
+    def run(function: object, deadline: Deadline, nice: int) -> Result:
         given.append(nice)
         return Result(instance, NOBODY, "optimal", 0.0)
 
     instance = hard(2)
     monkeypatch.setattr(module, "MOST_AHEAD", 0.1)
-    monkeypatch.setattr(module, "_aside", aside)
+    monkeypatch.setattr(module, "_run_nicely", run)
     monkeypatch.setattr(search, "PATIENCE", -(10**9) if stuck else 10**9)
     decost.solve(instance, time_limit=limit)
     assert given == [nice]

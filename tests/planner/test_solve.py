@@ -22,7 +22,7 @@ from quick_options import quick
 
 def plans_teams(method: str) -> bool:
     """Whether a method can plan for several vehicles."""
-    return decost.get_method(method).teams
+    return "teams" in decost.get_method(method).can
 
 
 def small(family: str, count: int = 3, **changes: Any) -> list[Instance]:
@@ -46,7 +46,7 @@ def own(registry: None) -> list[Instance]:
             raise MethodError("budget = 1: too small")
         return Result(instance, decost.make_solution(instance, [], []), "optimal", 0.0)
 
-    decost.register(Method("own", "For the tests.", function, OwnOptions, teams=False))
+    decost.register(Method("own", "For the tests.", function, OwnOptions, can=()))
     return seen
 
 
@@ -178,7 +178,7 @@ def test_teams(method: str) -> None:
     if plans_teams(method):
         assert len(decost.solve(instance, method, **quick(method)).solution.routes) == 2
         return
-    with pytest.raises(MethodError, match=r"vehicles = 2: .* for teams choose from: .*greedy"):
+    with pytest.raises(MethodError, match=r"vehicles = 2: .* one vehicle; choose from: .*greedy"):
         decost.solve(instance, method, **quick(method))
 
 

@@ -1,4 +1,4 @@
-"""Tests of the generators: the paper's instances bit for bit, and what `mixed` promises."""
+"""Tests of the generators: the paper's instances bit for bit, what the other families promise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from decost import Instance, generate, read_set
 from decost.problem.generators import FAMILIES, _TorchStream, paper_budget
 
-BOTH = pytest.mark.parametrize("family", FAMILIES)
+ALL = pytest.mark.parametrize("family", FAMILIES)
 
 
 def draw_with_torch(nodes: int, window: float, count: int, seed: int) -> dict[str, np.ndarray]:
@@ -182,7 +182,7 @@ def test_mixed_window_scales_the_windows() -> None:
         assert width[0] == pytest.approx(2 * width[1])
 
 
-@BOTH
+@ALL
 def test_same_seed_same_instances(family: str) -> None:
     """Equal arguments give equal instances, another seed others, with names of their own."""
     first, again, other = (generate(family, nodes=9, count=3, seed=seed) for seed in (5, 5, 6))
@@ -191,14 +191,14 @@ def test_same_seed_same_instances(family: str) -> None:
     assert len({instance.name for instance in first + other}) == 6
 
 
-def test_mixed_instances_do_not_depend_on_the_count() -> None:
+@pytest.mark.parametrize("family", ["mixed", "people"])
+def test_instances_do_not_depend_on_the_count(family: str) -> None:
     """A smaller set is the beginning of a larger one."""
-    assert generate("mixed", nodes=9, count=5, seed=5)[:2] == generate(
-        "mixed", nodes=9, count=2, seed=5
-    )
+    larger, smaller = (generate(family, nodes=9, count=count, seed=5) for count in (5, 2))
+    assert larger[:2] == smaller
 
 
-@BOTH
+@ALL
 def test_global_random_states_are_left_alone(family: str) -> None:
     """Neither numpy's nor Python's nor torch's generator moves."""
     before = (repr(np.random.get_state()), random.getstate(), torch.get_rng_state().tolist())  # noqa: NPY002
@@ -207,7 +207,7 @@ def test_global_random_states_are_left_alone(family: str) -> None:
     assert before == after
 
 
-@BOTH
+@ALL
 def test_defaults(family: str) -> None:
     """Without arguments: one instance of 50 nodes, with the paper's window 100 and seed 0."""
     usual = generate(family, nodes=50, window=100, count=1, seed=0, budget=None, vehicles=1)
@@ -215,17 +215,22 @@ def test_defaults(family: str) -> None:
     assert len(usual) == 1
 
 
-@BOTH
+@ALL
 def test_sizes(family: str) -> None:
     """From no instance and no stop up, and for teams."""
     assert generate(family, count=0) == []
     assert [one.stops for one in generate(family, nodes=1, count=2)] == [0, 0]
     assert generate(family, nodes=2, vehicles=4)[0].vehicles == 4
+
+
+@pytest.mark.parametrize("family", ["paper", "mixed"])
+def test_budgets(family: str) -> None:
+    """A budget given is that of the instance, whatever the windows are."""
     for budget in (0, 10**6):
         assert generate(family, nodes=5, budget=budget, window=budget)[0].budget == budget
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -254,5 +259,200 @@ def test_bad_arguments(family: str, changes: dict[str, Any], message: str) -> No
 
 def test_unknown_family() -> None:
     """The families that there are are listed."""
-    with pytest.raises(ValueError, match="family 'x': unknown, choose from: paper, mixed"):
+    with pytest.raises(ValueError, match="family 'x': unknown, choose from: paper, mixed, people"):
         generate("x")
+
+
+MORNING, NOON, AFTERNOON, EVENING = 9 * 60, 12 * 60, 14 * 60, 18 * 60
+
+
+def people(count: int = 200, nodes: int = 42, vehicles: int = 5, seed: int = 3) -> list[Instance]:
+    """Many days of five people with 41 stops."""
+    return generate("people", nodes=nodes, vehicles=vehicles, count=count, seed=seed)
+
+
+def share(values: Any) -> float:
+    """Share of what is true."""
+    return float(np.mean(list(values)))
+
+
+def test_people_vehicles() -> None:
+    """Hours, homes and speeds of vehicles: exact rules, and shares as they should be."""
+    instances = people()
+    fleets = [instance.fleet for instance in instances]
+    vehicles = [one for fleet in fleets for one in fleet]
+    for instance, fleet in zip(instances, fleets, strict=True):
+        assert (instance.unit, instance.geographic, instance.vehicles) == ("minutes", False, 5)
+        assert [one.id for one in fleet] == ["1", "2", "3", "4", "5"]
+        # Straight kilometres a minute: 15 km/h on ways that are 1.3 times as long, 5 for the third.
+        speeds = [one.speed * 60 * 1.3 for one in fleet]
+        assert speeds == pytest.approx([15, 15, 5, 15, 15])
+        assert instance.travel_of(2) == pytest.approx(3 * instance.travel_of(0))
+        for one in fleet:
+            assert one.begin in (480, 510, 540, 570, 600)
+            assert one.due == int(one.due)
+            assert 300 <= one.due - one.begin <= 480
+            assert one.start == 0 or one.start > instance.stops
+            assert one.end in (0, one.start)
+            assert not one.underway
+        homes = [one.start for one in fleet if one.start]
+        assert len(set(homes)) == len(homes)
+        assert instance.budget == max(one.due for one in fleet)
+    assert share(one.start > 0 for one in vehicles) == pytest.approx(1 / 2, abs=0.05)
+    assert share(one.end > 0 for one in vehicles if one.start) == pytest.approx(3 / 4, abs=0.06)
+    for begin in (480, 510, 540, 570, 600):
+        assert share(one.begin == begin for one in vehicles) == pytest.approx(1 / 5, abs=0.05)
+    assert np.mean([one.due - one.begin for one in vehicles]) == pytest.approx(390, abs=6)
+    assert {int(one.due - one.begin) for one in vehicles} >= {300, 480}
+
+
+def test_people_places() -> None:
+    """The depot in the centre, half of the stops uniform, half around three centres."""
+    instances = people()
+    uniform, clustered = [], []
+    for instance in instances:
+        assert instance.xy is not None
+        assert instance.xy[0].tolist() == [4, 4]
+        further = instance.xy[instance.nodes :]
+        assert ((further >= 0) & (further <= 8)).all()
+        assert len(further) == len(instance.places)
+        uniform.append(instance.xy[1:21])  # 20 of 41
+        clustered.append(instance.xy[21 : instance.nodes])
+    even = np.array(uniform)
+    assert ((even >= 0) & (even <= 8)).all()
+    assert even.mean() == pytest.approx(4, abs=0.1)
+    assert even.std() == pytest.approx(8 / np.sqrt(12), abs=0.1)
+    groups = np.array(clustered)
+    assert groups.shape[1] == 21
+    assert ((groups < 0) | (groups > 8)).any()  # not clipped
+
+    def near(points: np.ndarray, most: float) -> float:
+        rows, columns = np.triu_indices(points.shape[1], 1)
+        step = points[:, rows] - points[:, columns]
+        return share(np.hypot(step[..., 0], step[..., 1]).ravel() < most)
+
+    for most in (0.7, 1.4):
+        side = most / 8
+        anywhere = np.pi * side**2 - 8 / 3 * side**3 + side**4 / 2  # two uniform points
+        # Two of a group, which is one of three, differ by 0.7 times the root of 2 along each axis.
+        grouped = (1 - np.exp(-(most**2) / (4 * 0.7**2))) / 3 + anywhere * 2 / 3
+        assert near(even, most) == pytest.approx(anywhere, rel=0.05)
+        assert near(groups, most) == pytest.approx(grouped, rel=0.05)
+
+
+def test_people_hours() -> None:
+    """Whole days, mornings and afternoons, or one short window, in the shares of the contract."""
+    kinds = []
+    for instance in people():
+        assert np.isinf(instance.alternative_close[1:]).all()
+        for stop in range(1, instance.nodes):
+            here = slice(*instance.alternative_first[stop : stop + 2])
+            opens = instance.alternative_open[here].tolist()
+            leave = instance.alternative_leave_by[here].tolist()
+            away = instance.alternative_place[here] != stop
+            assert not away[:-1].any()
+            if away[-1]:
+                assert (opens.pop(), leave.pop()) == (opens[0], leave[0])
+            hours = list(zip(opens, leave, strict=True))
+            kind = "short"
+            if hours == [(MORNING, EVENING)]:
+                kind = "day"
+            elif hours == [(MORNING, NOON), (AFTERNOON, EVENING)]:
+                kind = "parts"
+            else:
+                ((first, last),) = hours
+                assert 90 <= last - first <= 180
+                assert first >= MORNING
+                assert last <= EVENING
+            kinds.append((kind, bool(away[-1])))
+    for kind, expected in (("day", 0.6), ("parts", 0.25), ("short", 0.15)):
+        assert share(one[0] == kind for one in kinds) == pytest.approx(expected, abs=0.02)
+    assert share(one[1] for one in kinds) == pytest.approx(0.1, abs=0.01)
+
+
+def test_people_profits() -> None:
+    """Whole minimum stays and rewards; one to three pieces of falling rate, 15 to 90 long."""
+    stays, rewards, numbers, totals, best = [], [], [], [], []
+    for instance in people(100):
+        first = instance.alternative_first
+        for stop in range(1, instance.nodes):
+            table = instance.pieces[first[stop]]
+            for other in range(first[stop] + 1, first[stop + 1]):
+                assert instance.pieces[other].tolist() == table.tolist()
+                assert (
+                    instance.alternative_min_stay[other]
+                    == instance.alternative_min_stay[first[stop]]
+                )
+            numbers.append(len(table))
+            totals.append(table[:, 1].sum())
+            best.append(table[0, 0])
+            assert (np.diff(table[:, 0]) <= 0).all()
+        stays += instance.alternative_min_stay[first[1:-1]].tolist()
+        rewards += instance.alternative_reward[first[1:-1]].tolist()
+    assert set(stays) == set(range(10, 31))
+    assert set(rewards) == set(range(31))
+    assert np.mean(stays) == pytest.approx(20, abs=0.5)
+    assert np.mean(rewards) == pytest.approx(15, abs=0.7)
+    for number in (1, 2, 3):
+        assert share(one == number for one in numbers) == pytest.approx(1 / 3, abs=0.03)
+    assert 15 <= min(totals) < 16
+    assert 89 < max(totals) <= 90
+    assert np.mean(totals) == pytest.approx(52.5, abs=1)
+    # The largest of one, two or three uniform rates up to 2: 1, 4/3 and 3/2 on average.
+    assert np.mean(best) == pytest.approx((1 + 4 / 3 + 3 / 2) / 3, abs=0.03)
+    assert max(best) < 2
+
+
+@pytest.mark.parametrize(("vehicles", "half"), [(1, 1), (2, 1), (3, 1), (5, 2)])
+def test_people_admits_half_of_the_vehicles(vehicles: int, half: int) -> None:
+    """A fifth of the stops is for a random half of the vehicles, in all of their alternatives."""
+    limited, admitted = [], np.zeros(vehicles)
+    for instance in people(100, vehicles=vehicles):
+        admits = instance.alternative_vehicles
+        if admits is None:
+            admits = np.ones((instance.alternative_count + 1, vehicles), dtype=np.bool_)
+        for stop in range(1, instance.nodes):
+            rows = admits[slice(*instance.alternative_first[stop : stop + 2])]
+            assert (rows == rows[0]).all()
+            limited.append(not rows[0].all())
+            if limited[-1]:
+                assert rows[0].sum() == half
+                admitted += rows[0]
+    assert share(limited) == pytest.approx(0.2 if vehicles > 1 else 0, abs=0.02)
+    if vehicles > 1:
+        assert admitted / admitted.sum() == pytest.approx(np.full(vehicles, 1 / vehicles), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "required"), [(1, 0), (2, 1), (11, 1), (30, 1), (31, 2), (41, 2), (101, 5)]
+)
+def test_people_required(nodes: int, required: int) -> None:
+    """A twentieth of the stops is required, one at least, and not always the same ones."""
+    instances = people(5, nodes=nodes)
+    assert [instance.required.sum() for instance in instances] == [required] * 5
+    if nodes > 10:
+        assert len({instance.required.tobytes() for instance in instances}) > 1
+
+
+def test_people_digest() -> None:
+    """A fixed digest of rounded values, so that nothing changes unnoticed."""
+    digest = hashlib.sha256()
+    fields = ("xy", "required", "alternative_first", "alternative_place", "alternative_vehicles")
+    fields += tuple(f"alternative_{name}" for name in ("open", "leave_by", "reward", "min_stay"))
+    for instance in people(20, nodes=30):
+        for field in (*fields, "piece_rate", "piece_length"):
+            digest.update(np.round(getattr(instance, field).astype("<f8"), 9).tobytes())
+        for one in instance.fleet:
+            hours = (one.start, one.end, one.begin, one.due, round(one.speed, 9))
+            digest.update(repr(hours).encode())
+    assert digest.hexdigest()[:16] == "3134598f52866eb8"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"window": 50}, "window = 50: the family people"), ({"budget": 9}, "budget = 9: the family")],
+)
+def test_people_has_hours_of_its_own(changes: dict[str, Any], message: str) -> None:
+    """What has no effect is refused."""
+    with pytest.raises(ValueError, match=message):
+        generate("people", **changes)

@@ -25,17 +25,20 @@ SQUARE = Instance(
 
 
 def test_times_and_profits_by_hand() -> None:
-    """Wait at stop 1 from 5 to 7, stay 5 there, go 4 to stop 2, stay 2, and 3 home."""
+    """Leave at 2 for stop 1, which opens at 7, stay 5, go 4 to stop 2, stay 2, and 3 home."""
     route = timed_route(SQUARE, [1, 2], [5, 2])
-    assert route.visits == (Visit(1, 5, 7, 5, 12, 10 + 2 * 3 + 1), Visit(2, 16, 16, 2, 18, 10))
+    assert route.visits == (Visit(1, 7, 7, 5, 12, 10 + 2 * 3 + 1), Visit(2, 16, 16, 2, 18, 10))
+    assert (route.depart, route.late) == (2, 0)
     assert (route.finish, route.profit, route.stops) == (21, 27, (1, 2))
 
 
 def test_starts_may_be_given() -> None:
-    """A later start is kept, and even one that is not possible."""
+    """A later start is kept, with a later departure, and even one that is not possible."""
     route = timed_route(SQUARE, [1, 2], [5, 2], [9, 1])
-    assert [(v.arrive, v.start, v.leave) for v in route.visits] == [(5, 9, 14), (18, 1, 3)]
-    assert route.finish == 6
+    assert [(v.arrive, v.start, v.leave) for v in route.visits] == [(9, 9, 14), (18, 1, 3)]
+    assert (route.depart, route.finish) == (4, 6)
+    early = timed_route(SQUARE, [1], [5], [3])
+    assert (early.depart, early.visits[0].arrive, early.visits[0].start) == (0, 5, 3)
 
 
 def test_idle_vehicles_have_empty_routes() -> None:
@@ -81,7 +84,9 @@ def test_earliest_times(plan: Planned) -> None:
     early = timed_route(plan.instance, route.stops, [visit.stay for visit in route.visits])
     assert early.finish <= route.finish
     assert early.profit == pytest.approx(route.profit)
-    place, clock = 0, 0.0
+    first = early.visits[0]
+    place, clock = 0, early.depart
+    assert clock == max(0.0, first.start - plan.instance.travel[0, first.stop])
     for mine, his in zip(early.visits, route.visits, strict=True):
         assert mine.arrive == clock + plan.instance.travel[place, mine.stop]
         assert mine.start in (mine.arrive, plan.instance.open[mine.stop])
@@ -113,8 +118,8 @@ def test_stay_beside_an_endless_one() -> None:
 def test_plans_are_plain_python_numbers() -> None:
     """Arrays may be given as stays, and what comes out can be written as JSON."""
     route = timed_route(SQUARE, [1], np.array([2.0]))
-    assert [type(value) for value in route.visits[0]] == [int, float, float, float, float, float]
-    assert type(route.finish) is float
+    assert [type(value) for value in route.visits[0]] == [int, *[float] * 5, int]
+    assert [type(value) for value in (route.finish, route.depart, route.late)] == [float] * 3
 
 
 def test_plans_are_frozen() -> None:

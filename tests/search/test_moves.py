@@ -37,7 +37,7 @@ Routes = list[list[int]]
 def make(instance: Instance, routes: Routes, stops: int = 9, pieces: int = 40) -> Team:
     """Put routes into a team."""
     network = whole(instance)
-    team = make_team(network, len(routes), stops, pieces)
+    team = make_team(network, np.zeros(len(routes), dtype=np.int64), stops, pieces)
     for r, route in enumerate(routes):
         team.size[r] = len(route)
         team.nodes[r, 1 : len(route) + 2] = [*route, network.end]
@@ -388,7 +388,7 @@ def test_no_room() -> None:
     team = make(line, [[1, 2]], stops=2)
     network = whole(line)
     assert not splice(network, team, 0, 2, 3, np.array([3]), 1)
-    few = make_team(network, 1, 3, 2)
+    few = make_team(network, np.zeros(1, dtype=np.int64), 3, 2)
     few.size[0] = 3
     few.nodes[0] = [0, 1, 2, 3, network.end]
     assert not refresh(network, few, 0, 1)

@@ -49,7 +49,7 @@ class Trial:
         self.network = whole(instance)
         self.team: Team = make_team(
             self.network,
-            vehicles,
+            np.zeros(vehicles, dtype=np.int64),
             instance.stops if stops is None else stops,
             len(self.network.pieces),
         )
@@ -101,7 +101,7 @@ def test_remove_string() -> None:
     line = Instance(budget=99, xy=[[k, 0] for k in range(8)], reward=[1] * 8)
     for skip, kept, expected in ((3, 0, [1, 5, 6, 7]), (1, 2, [1, 3, 4, 7]), (2, 1, [1, 4, 6, 7])):
         network = whole(line)
-        team = make_team(network, 1, 7, 0)
+        team = make_team(network, np.zeros(1, dtype=np.int64), 7, 0)
         team.size[0], team.nodes[0] = 7, range(9)
         refresh(network, team, 0, 1)
         remove_string(network, team, 0, 2, 3, skip, kept)

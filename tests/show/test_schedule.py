@@ -31,13 +31,16 @@ def test_stays_are_the_visits() -> None:
 
 
 def test_waits_are_told_apart() -> None:
-    """A visit that waits has a second bar from its arrival to its start, another has none."""
+    """A visit that waits has a second bar from its arrival to its start, another has none.
+
+    Before the first visit nobody waits: the vehicle leaves later.
+    """
     instance = Instance(
-        budget=50, xy=[[0, 0], [3, 4], [6, 8]], open=[0, 20, 0], rate=[0, 1, 1], max_stay=[0, 2, 2]
+        budget=50, xy=[[0, 0], [3, 4], [6, 8]], open=[0, 9, 20], rate=[0, 1, 1], max_stay=[0, 2, 2]
     )
     solution = make_solution(instance, [[1, 2]], [[2, 2]])
     bars = find_bars(find_axes(plot_plan(instance, solution), "timeline"), "wait")
-    assert [bar[:2] for bar in bars] == [(5, 20)]
+    assert [bar[:2] for bar in bars] == [(16, 20)]
 
 
 def test_travel_joins_the_rows() -> None:
@@ -48,7 +51,8 @@ def test_travel_joins_the_rows() -> None:
     (travel,) = (c for c in axes.collections if c.get_label() == "travel")
     legs = np.array(travel.get_segments())
     (route,) = solution.routes
-    assert legs[:, 0, 0] == pytest.approx([0, *(visit.leave for visit in route.visits)])
+    leaves = [visit.leave for visit in route.visits]
+    assert legs[:, 0, 0] == pytest.approx([route.depart, *leaves])
     assert legs[:, 1, 0] == pytest.approx([*(v.arrive for v in route.visits), route.finish])
     assert (legs[:, 1, 1] - legs[:, 0, 1] == 1).all()
     assert [bar[2] for bar in find_bars(axes, "stay")] == pytest.approx(list(legs[1:, 0, 1]))
@@ -112,12 +116,12 @@ def test_a_stay_of_no_length_is_visible() -> None:
 
 
 def test_both_ends_of_a_lane_have_a_depot() -> None:
-    """The timeline shows a route's start at 0 and when it is back."""
+    """The timeline shows when a vehicle leaves and when it is back."""
     instance = make_instance(4)
     solution = make_plan(instance, [1, 2])
     lines = find_axes(plot_plan(instance, solution), "timeline").lines
     times = [line.get_xdata()[0] for line in lines if line.get_label() == "depot"]
-    assert times == pytest.approx([0, solution.routes[0].finish])
+    assert times == pytest.approx([solution.routes[0].depart, solution.routes[0].finish])
 
 
 def test_many_visits_fit_on_a_page() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from decost import Instance, optimal_stays
+from decost import Alternative, Instance, Place, Stop, Vehicle, optimal_stays
 from decost.timeline.network import (
     direct_starts,
     earliest_starts,
     latest_starts,
     network_as_given,
     of_type,
+    useful_alternatives,
     useful_network,
-    useful_stops,
 )
 from decost.timeline.steps import finish, follow
 from odd_instances import all_routes, odd_instance
@@ -83,11 +83,12 @@ def test_direct_ways_are_the_shortest_in_the_plane(seed: int) -> None:
         reward=np.ones(30),
     )
     arrays = instance.arrays
-    early, late = direct_starts(arrays)
-    assert np.allclose(early, earliest_starts(arrays), rtol=1e-12, atol=1e-12)
-    stops = useful_stops(arrays, True).stop
-    assert np.allclose(late[stops], latest_starts(arrays)[stops], rtol=1e-12, atol=1e-12)
-    assert stops.tolist() == useful_stops(arrays, False).stop.tolist()
+    anywhere = arrays._replace(triangle=False)
+    early, late = direct_starts(arrays, 0)
+    assert np.allclose(early, earliest_starts(arrays, 0), rtol=1e-12, atol=1e-12)
+    stops = useful_alternatives(arrays, 0).alternative
+    assert np.allclose(late[stops], latest_starts(arrays, 0)[stops], rtol=1e-12, atol=1e-12)
+    assert stops.tolist() == useful_alternatives(anywhere, 0).alternative.tolist()
 
 
 def test_as_given_all_stops_are_nodes() -> None:
@@ -110,22 +111,56 @@ def test_as_given_all_stops_are_nodes() -> None:
 
 
 def test_a_type_has_its_own_travel_times_start_and_end() -> None:
-    """A network with a second, faster type of vehicle that starts at stop 2 and ends at stop 1."""
-    instance = Instance(budget=10, xy=[[0, 0], [3, 0], [0, 4]], reward=[0, 1, 2])
-    network = network_as_given(instance.arrays)
-    node = np.concatenate((network.node, network.node[[0, 3]]))
-    two = network._replace(
-        planes=np.concatenate((network.planes, network.planes / 2)),
-        starts=np.array([0, 4]),
-        ends=np.array([3, 5]),
-        place=np.append(network.place, [2, 1]),
-        stop=np.append(network.stop, [-1, -1]),
-        node=node.view(type(network.node)),
+    """A second vehicle is twice as fast, starts at stop 2, ends at stop 1, and may not visit 2."""
+    instance = Instance(
+        budget=10,
+        xy=[[0, 0], [3, 0], [0, 4]],
+        reward=[0, 1, 2],
+        fleet=[Vehicle(), Vehicle(start=2, end=1, begin=1, due=8, speed=2)],
+        alternative_vehicles=[[True, True], [True, True], [True, False]],
     )
-    fast = of_type(two, 1)
-    pool = np.empty((1, 2))
-    front = follow(fast, np.array([1]), pool)
-    assert (front.time, front.value) == (2.5, 1)
-    assert finish(fast, front, fast.end, pool, 0) == 1
-    slow = of_type(two, 0)
-    assert follow(slow, np.array([1]), pool).time == 3
+    for network in (network_as_given(instance.arrays), useful_network(instance, tight=False)):
+        assert network.admits[:, 1:3].tolist() == [[True, True], [True, False]]
+        fast = of_type(network, 1)
+        pool = np.empty((1, 2))
+        front = follow(fast, np.array([1]), pool)
+        assert (front.time, front.value) == (3.5, 1)
+        assert finish(fast, front, fast.end, pool, 0) == 1
+        assert network.node["latest"][[fast.start, fast.end]].tolist() == [8, 8]
+        assert follow(of_type(network, 0), np.array([1]), pool).time == 3
+    alone = useful_network(instance, kind=1)
+    assert alone.number.tolist() == [1]
+    assert alone.node["open"][[alone.start, 1]].tolist() == [1, 3.5]
+
+
+def test_alternatives_of_a_stop_are_nodes() -> None:
+    """Two windows of one stop, the later one at another place; required stops have a bonus."""
+    instance = Instance.build(
+        budget=20,
+        depot=Place(x=0, y=0),
+        places=[Place("branch", x=6, y=8)],
+        stops=[
+            Stop(
+                "museum",
+                x=3,
+                y=4,
+                reward=5,
+                required=True,
+                alternatives=[Alternative(close=6), Alternative(place="branch", open=9)],
+            ),
+            Stop("tower", x=0, y=1, reward=2),
+        ],
+    )
+    network = useful_network(instance)
+    assert network.alternatives == 3
+    assert network.stop.tolist() == [-1, 0, 0, 1, -1]
+    assert network.first.tolist() == [1, 3, 4]
+    assert network.alternative.tolist() == [0, 1, 2, 3, 0]
+    assert network.number.tolist() == [1, 2]
+    assert network.bonus == 8
+    assert network.node["reward"][1:4].tolist() == [13, 13, 2]
+    assert network.node["latest"][1:4].tolist() == [6, 10, 19]
+    assert network.travel[network.place[1], network.place[2]] == 5
+    given = network_as_given(instance.arrays)
+    assert given.bonus == 0
+    assert given.node["reward"][1:4].tolist() == [5, 5, 2]

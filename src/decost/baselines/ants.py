@@ -42,19 +42,20 @@ def find_successors(
     there are. Nodes are the depot, 0, and the useful stops in their order.
     """
     most = target.shape[1]
-    stops = len(useful.stop)
+    stops = len(useful.alternative)
+    travel = arrays.planes[0]
     key = np.empty(stops)
     node = np.empty(stops, dtype=np.int64)
     for row in range(begin, end):
         place = 0
         leave = 0.0
         if row > 0:
-            place = useful.stop[row - 1]
+            place = useful.alternative[row - 1]
             leave = useful.early[place] + arrays.min_stay[place]
         found = 0
         for k in range(stops):
-            stop = useful.stop[k]
-            start = max(leave + arrays.travel[place, stop], useful.early[stop])
+            stop = useful.alternative[k]
+            start = max(leave + travel[place, stop], useful.early[stop])
             if stop != place and start <= useful.late[stop] + arrays.slack:
                 key[found] = start
                 node[found] = k + 1

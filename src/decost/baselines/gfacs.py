@@ -20,9 +20,11 @@ from decost.learn.heatmap import (
     find_region,
 )
 from decost.learn.threads import one_thread
-from decost.method.clock import SLICE, Clock
+from decost.method.deadline import SLICE, Deadline
 from decost.method.options import ImprovingOptions, Method, Stays
+from decost.method.progress import Reporter
 from decost.method.result import Result
+from decost.method.value import Scale
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.plan import Solution, make_solution
 from decost.search.construct import first_plan
@@ -150,11 +152,17 @@ def gfacs(instance: Instance, options: AntsOptions) -> Result:
 
     If time is over before the first ant is home, the plan is the greedy one.
     """
-    clock = Clock(options.time_limit, options.progress)
+    deadline = Deadline(options.time_limit)
     network = _load(options.weights)
     best = _Best(options.start)
+    reporter = Reporter(
+        options.progress,
+        deadline,
+        Scale(instance),
+        lambda: _solution(instance, best, options.stays),
+    )
     with suppress(KeyboardInterrupt, NoTimeError):
-        _search(instance, network, options, clock, best)
+        _search(instance, network, options, deadline, reporter, best)
     details = {"iterations": best.iterations}
     return Result(instance, _solution(instance, best, options.stays), "feasible", details=details)
 
@@ -163,11 +171,11 @@ def _search(
     instance: Instance,
     network: HeatmapNetwork,
     options: AntsOptions,
-    clock: Clock,
+    deadline: Deadline,
+    reporter: Reporter,
     best: _Best,
 ) -> None:
     """Send ants in parts that take a slice of time each; a NoTimeError says that it is over."""
-    deadline = time.perf_counter() + clock.left
     region = find_region(instance, deadline)
     colony = Colony(
         instance,
@@ -182,8 +190,8 @@ def _search(
         while left > 0:
             begin = time.perf_counter()
             walks = colony.send(min(part, left))
-            _note(colony, walks, clock, best)
-            if clock.left <= 0:
+            _note(colony, walks, reporter, best)
+            if deadline.left <= 0:
                 raise NoTimeError
             colony.learn(walks)
             left -= len(walks.path)
@@ -194,7 +202,7 @@ def _search(
 
 
 def heat_of(
-    network: HeatmapNetwork, instance: Instance, region: Region, deadline: float = np.inf
+    network: HeatmapNetwork, instance: Instance, region: Region, deadline: Deadline | None = None
 ) -> tuple[FloatArray, FloatArray | None]:
     """Give the heat of every trail and, if the network predicts it, the share of the stay there.
 
@@ -208,12 +216,12 @@ def heat_of(
         return np.asarray(heat.double().exp().numpy()), share
 
 
-def _note(colony: Colony, walks: Walks, clock: Clock, best: _Best) -> None:
+def _note(colony: Colony, walks: Walks, reporter: Reporter, best: _Best) -> None:
     ant = int(walks.profit.argmax())
     if walks.profit[ant] > best.profit:
         best.profit = float(walks.profit[ant])
         best.routes = colony.routes(walks, ant)
-        clock.report(best.profit)
+        reporter.report(best.profit)
 
 
 def _solution(instance: Instance, best: _Best, stays: Stays) -> Solution:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
+from decost.method.features import FEATURES
 from decost.method.options import Method, Options, Stays
 from decost.method.result import Result
+from decost.method.value import judged
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
 from decost.search.construct import first_plan, profit_ratio_routes
@@ -24,12 +26,13 @@ class GreedyOptions(Options):
 def greedy(instance: Instance, options: GreedyOptions) -> Result:
     """Go where a full stay earns most per unit of time, then set the stays optimally.
 
-    Vehicles are routed one after another, each among the stops that are left.
+    Vehicles are routed one after another, each among the stops that are left. Nothing is visited
+    that puts a required stop out of reach, if that can be avoided.
     """
     routes, stays = profit_ratio_routes(instance)
     if options.stays == "greedy":
-        return Result(instance, make_solution(instance, routes, stays), "feasible")
-    return Result(instance, best_solution(instance, routes), "feasible")
+        return judged(instance, make_solution(instance, routes, stays))
+    return judged(instance, best_solution(instance, routes))
 
 
 def warm_up() -> None:
@@ -43,5 +46,6 @@ METHOD = Method(
     description="Greedy-PRS: most profit per unit of time next, then optimal stays.",
     function=greedy,
     options=GreedyOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

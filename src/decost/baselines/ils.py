@@ -15,12 +15,14 @@ from decost.baselines.ils_moves import (
     total_profit,
 )
 from decost.draws import random_state
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 from decost.method.options import Method, RoundsOptions, Stays
+from decost.method.progress import Reporter
 from decost.method.result import Result
+from decost.method.value import Scale
 from decost.problem.instance import Instance
 from decost.problem.plan import make_solution
-from decost.timeline.network import network_as_given, useful_stops
+from decost.timeline.network import ALL_TYPES, network_as_given, useful_alternatives
 from decost.timeline.routes import best_solution
 
 
@@ -44,11 +46,12 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
     This is the method of Marzal and Sebastia (Applied Soft Computing, 2024), which the paper
     compares with, for one or several routes.
     """
-    clock = Clock(options.time_limit, options.progress)
+    deadline = Deadline(options.time_limit)
+    reporter = Reporter(options.progress, deadline, Scale(instance))
     network = network_as_given(instance.arrays)  # node k is stop k
     rules = Rules(options.roulette, options.reset_worst, options.stays == "optimal")
     plan, best = (make_plan(instance.nodes, instance.vehicles) for _ in range(2))
-    useful = useful_stops(instance.arrays, instance.matrix is None).stop
+    useful = useful_alternatives(instance.arrays, ALL_TYPES).alternative
     plan.visited[:] = True  # so that the others are never looked at
     plan.visited[useful] = False
     for r, route in enumerate(options.start.routes if options.start is not None else ()):
@@ -59,9 +62,11 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
     copy_plan(plan, best)
     found = np.array([total_profit(best), 0.0])
     state = random_state(options.seed)
-    done = clock.run(
-        lambda halt: iterate(network, plan, best, found, state, options.rounds, rules, halt),
-        lambda: float(found[0]),
+    halt = np.zeros(1, dtype=np.uint8)
+    done = deadline.run(
+        lambda: iterate(network, plan, best, found, state, options.rounds, rules, halt),
+        stop=lambda: halt.fill(1),
+        look=lambda: reporter.report(found[0]),
     )
     routes = [stops[:size].tolist() for stops, size in zip(best.stops, best.size, strict=True)]
     solution = make_solution(instance, routes, [best.stay[route] for route in routes])

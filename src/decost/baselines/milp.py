@@ -1,39 +1,46 @@
 """The paper's mathematical program, solved by branch and cut: HiGHS, or Gurobi if asked for.
 
-It shares no code with the exact method, so that the one can judge the other.
+It judges the exact methods, and so it shares no code with them and takes no solver at its word.
+Solvers work with tolerances, and now and then one cuts off the best plan, most often where all
+times fit exactly. So every program is solved twice: as it is, and with all windows and shifts a
+hair longer, where the best plan lies well inside. A plan is called optimal only if both agree.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from functools import partial
-from importlib import import_module
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from math import floor, isfinite
+from typing import Literal, NamedTuple
 
-import highspy
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from decost.method.clock import Clock
-from decost.method.interruptible import run_interruptibly
-from decost.method.options import ImprovingOptions, Method
+from decost.baselines.milp_program import (
+    ACCURACY,
+    INTEGRAL,
+    PROFIT_UNITS,
+    Network,
+    Rules,
+    TooLargeError,
+    read_rules,
+    reduce,
+    write,
+)
+from decost.baselines.milp_solvers import Answer, Setting, Solver, gurobi_solver, solve_by_highs
+from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
+from decost.method.options import ImprovingOptions, Method, MethodError
+from decost.method.progress import Reporter
 from decost.method.result import Result
+from decost.method.value import Scale, judged
 from decost.problem.checker import check
-from decost.problem.instance import TOLERANCE, FloatArray, Instance, IntArray
+from decost.problem.instance import TOLERANCE, Instance
 from decost.problem.plan import Solution, make_solution
 from decost.search.construct import first_plan
 
-ACCURACY = 1e-9
-"""Relative gap at which a plan counts as optimal, and share of the budget that rows may be off."""
+HAIR = 1e-7
+"""Share of the horizon by which windows and shifts are longer in the second program."""
 
-PROFIT_UNITS = 1000.0
-"""Profit of all stops together in the program, whatever it is in the instance."""
-
-MAX_ARCS = 300_000
-"""Most arcs of a program; one of this size takes a gigabyte, and seconds to be read."""
+MOST_SOLVES = 8
+"""How often programs are solved, with other settings each time, until two agree."""
 
 
 class MilpOptions(ImprovingOptions):
@@ -47,11 +54,36 @@ class MilpOptions(ImprovingOptions):
     )
 
 
+class _Claim(NamedTuple):
+    """What comes of solving one program, first for required stops and then for profit.
+
+    Attributes
+    ----------
+    plan
+        The best plan known after it.
+    required, bound
+        Bounds on the required stops of any plan, and on the profit of plans that visit so many.
+    rounding
+        How far the latter may be off.
+    honest
+        Whether all that can be examined of the solver's answers is true.
+    ended
+        Whether it is honest, and the solver says that no plan is better than its own.
+    """
+
+    plan: Solution
+    required: int
+    bound: float
+    rounding: float
+    honest: bool = True
+    ended: bool = False
+
+
 def milp(instance: Instance, options: MilpOptions) -> Result:
     """Solve the program of the paper's appendix "Mathematical Formulation of OPTWVP".
 
-    The solver starts from the greedy plan. The result is "optimal" if the solver closes the gap
-    to a billionth of the profit; else it has the bound that was proven until then.
+    The solver starts from the greedy plan. The result is "optimal" if two programs, solved in
+    different ways, say so of the same plan; else it has the bound that was proven until then.
 
     Parameters
     ----------
@@ -59,7 +91,7 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
         The problem.
     options
         Without a time limit it runs until the plan is optimal, which may be never. Solvers look
-        at the clock between their steps, so that a large program may overrun its limit by
+        at the time between their steps, so that a large program may overrun its limit by
         seconds. Ctrl-C ends it with the best plan so far.
 
     Raises
@@ -67,495 +99,161 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     MethodError
         If the program is too large, or Gurobi is asked for and cannot be used.
     """
-    clock = Clock(options.time_limit, options.progress)
-    solver = partial(_gurobi, _import_gurobi()) if options.solver == "gurobi" else _highs
+    deadline = Deadline(options.time_limit)
+    solver = gurobi_solver() if options.solver == "gurobi" else solve_by_highs
+    scale = Scale(instance)
     plan = first_plan(instance, options.start)
-    clock.report(plan.profit)
-    network = _reduce(instance)
-    ceiling = float(instance.reward[network.stops].sum() + network.piece_profit.sum())
-    if ceiling == 0:
-        return Result(instance, make_solution(instance, [], []), "optimal", 0.0)
-    if len(network.tail) > MAX_ARCS:
-        raise _error(f"arcs = {len(network.tail)}: method 'milp' takes at most {MAX_ARCS}")
-    answer = _Answer(None, math.inf, False)
-    if clock.left > 0:
-        program = _write(instance, network, ceiling)
-        hint = _hint(network, plan)
+    if _breaks_rules(instance, plan):
+        plan = make_solution(instance, [], [])
+    rules = read_rules(instance)
+    hair = HAIR * rules.horizon
+    try:
+        networks = reduce(rules), reduce(rules.relaxed(hair))
+    except TooLargeError as error:
+        raise MethodError(str(error)) from None
+    gain = hair * networks[1].best_rate
+    reporter = Reporter(options.progress, deadline, scale)
+    reporter.report(scale.value(plan))
 
-        def report(profit: float, bound: float) -> bool:
-            unit = ceiling / PROFIT_UNITS
-            if math.isfinite(bound):
-                clock.report(max(plan.profit, profit * unit), min(ceiling, bound * unit))
-            return not clock.stopped
-
-        answer = solver(program, hint, max(0.0, clock.left), options, report)
-    if answer.values is not None:
-        found = _read(instance, network, answer.values)
-        if found.profit > plan.profit and not check(instance, found):
-            plan = found
-    bound = max(plan.profit, ceiling * min(1.0, answer.bound / PROFIT_UNITS))
-    proven = answer.proven and plan.profit >= bound * (1 - TOLERANCE)
-    return Result(instance, plan, "optimal" if proven else "feasible", bound)
-
-
-class _Network(NamedTuple):
-    """What is left of an instance: stops in reach, arcs that windows allow, pieces worth a stay.
-
-    Places are the stops in reach, 0, 1, ..., and after them the depot: the start of arcs that
-    leave it, and the end of arcs that go there.
-
-    Attributes
-    ----------
-    stops
-        Numbers of the places in the instance, the depot's left out.
-    min_stay, earliest, latest, depart
-        For every stop the shortest stay, bounds on the start of service, and its latest end.
-    tail, head, travel
-        The arcs, by tail and then by head, with their travel times.
-    arc_arrive, arc_depart
-        If the arc is used: earliest start of service at its head, latest end at its tail.
-    piece_place, piece_length, piece_profit
-        The pieces, and what they earn in full.
-    """
-
-    stops: IntArray
-    min_stay: FloatArray
-    earliest: FloatArray
-    latest: FloatArray
-    depart: FloatArray
-    tail: IntArray
-    head: IntArray
-    travel: FloatArray
-    arc_arrive: FloatArray
-    arc_depart: FloatArray
-    piece_place: IntArray
-    piece_length: FloatArray
-    piece_profit: FloatArray
-
-
-class _Columns(NamedTuple):
-    """The variables of the program by their column, one array a kind."""
-
-    arc: IntArray
-    visit: IntArray
-    start: IntArray
-    leave: IntArray
-    piece: IntArray
-    order: IntArray
-
-
-class _Program(NamedTuple):
-    """Maximise `profit @ x` with `0 <= x <= most`, `row_least <= rows @ x <= row_most`.
-
-    The first columns are binary. The entries of row r are `row_start[r]:row_start[r + 1]`.
-    """
-
-    profit: FloatArray
-    most: FloatArray
-    binaries: int
-    row_start: npt.NDArray[np.int32]
-    row_column: npt.NDArray[np.int32]
-    row_value: FloatArray
-    row_least: FloatArray
-    row_most: FloatArray
-
-
-class _Answer(NamedTuple):
-    """What a solver says: its plan, if it has one, a bound, and whether the plan reaches it."""
-
-    values: FloatArray | None
-    bound: float
-    proven: bool
-
-
-class _Rows:
-    """Rows of a program as they are written."""
-
-    def __init__(self) -> None:
-        self.least: list[float] = []
-        self.most: list[float] = []
-        self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
-
-    def add(
-        self,
-        count: int,
-        *terms: tuple[IntArray | int, IntArray, FloatArray | float],
-        most: float = 0.0,
-        equal: bool = False,
-    ) -> None:
-        """Add rows; each term gives the rows of its entries, counted from 0, columns, values."""
-        for row, column, value in terms:
-            shape = column.shape
-            rows = np.broadcast_to(len(self.most) + np.asarray(row), shape)
-            self.entries.append((rows, column, np.broadcast_to(value, shape)))
-        self.least += [most if equal else -math.inf] * count
-        self.most += [most] * count
-
-
-def _reduce(instance: Instance) -> _Network:
-    slack = ACCURACY * instance.budget
-    inner = slice(1, instance.nodes)
-    among = instance.travel[inner, inner]
-    min_stay = instance.min_stay[inner]
-    last = np.minimum(instance.close[inner], instance.leave_by[inner] - min_stay)
-    earliest = np.full(instance.stops, np.inf)
-    latest = np.full(instance.stops, -np.inf)
-    # A detour can be shorter than the direct way, so more than one round may be needed.
-    with np.errstate(over="ignore"):
-        for _ in range(instance.stops):
-            before = earliest
-            ready = np.where(earliest <= last + slack, earliest + min_stay, np.inf)
-            arrive = np.minimum(instance.travel[0, inner], (ready[:, None] + among).min(axis=0))
-            earliest = np.maximum(instance.open[inner], arrive)
-            if np.array_equal(before, earliest):
-                break
-        for _ in range(instance.stops):
-            before = latest
-            due = np.where(earliest <= latest + slack, latest, -np.inf)
-            home = instance.budget - instance.travel[inner, instance.end]
-            latest = np.minimum(last, np.maximum(home, (due - among).max(axis=1)) - min_stay)
-            if np.array_equal(before, latest):
-                break
-
-    kept = np.flatnonzero(earliest <= latest + slack)
-    stops, min_stay, earliest = kept + 1, min_stay[kept], earliest[kept]
-    latest = np.maximum(latest[kept], earliest)
-    # From here on the depot comes last, ready at time 0 and due at the budget.
-    travel = instance.travel[np.ix_([*stops, 0], [*stops, instance.end])]
-    ready = np.append(earliest + min_stay, 0.0)
-    leave_by = np.append(instance.leave_by[stops], np.inf)
-    arc_depart = np.minimum(leave_by[:, None], np.append(latest, instance.budget) - travel)
-    allowed = ready[:, None] <= arc_depart + slack
-    np.fill_diagonal(allowed, False)
-    tail, head = np.nonzero(allowed)
-    travel = travel[tail, head]
-    arc_depart = np.maximum(arc_depart[tail, head], ready[tail])
-    arc_arrive = np.maximum(np.append(earliest, 0.0)[head], ready[tail] + travel)
-    depart = ready.copy()
-    np.maximum.at(depart, tail, arc_depart)
-
-    pieces = []
-    for place, stop in enumerate(stops):
-        room = float(depart[place] - ready[place])
-        for piece in range(instance.piece_start[stop], instance.piece_start[stop + 1]):
-            length = min(float(instance.piece_length[piece]), room)
-            profit = length * float(instance.piece_rate[piece])
-            room -= length
-            if profit > 0:
-                pieces.append((place, length, profit))
-    table = np.array(pieces).reshape(-1, 3)
-    return _Network(
-        stops=stops,
-        min_stay=min_stay,
-        earliest=earliest,
-        latest=latest,
-        depart=depart[:-1],
-        tail=tail,
-        head=head,
-        travel=travel,
-        arc_arrive=arc_arrive,
-        arc_depart=arc_depart,
-        piece_place=table[:, 0].astype(np.int64),
-        piece_length=table[:, 1],
-        piece_profit=table[:, 2],
-    )
-
-
-def _columns(network: _Network) -> _Columns:
-    places = len(network.stops)
-    sizes = (len(network.tail), places, places, places, len(network.piece_place), places)
-    ends = np.cumsum(sizes)
-    return _Columns(*(np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)))
-
-
-def _write(instance: Instance, network: _Network, ceiling: float) -> _Program:
-    """Write the program, with the budget as the unit of time, and all there is to earn as 1,000.
-
-    Solvers take absolute tolerances, so no instance may look small or large to them.
-    """
-    arc, visit, start, leave, piece, order = _columns(network)
-    unit = instance.budget or 1.0
-    min_stay, earliest, latest, depart, travel, arc_arrive, arc_depart, length = (
-        times / unit
-        for times in (
-            network.min_stay,
-            network.earliest,
-            network.latest,
-            network.depart,
-            network.travel,
-            network.arc_arrive,
-            network.arc_depart,
-            network.piece_length,
+    claims: list[_Claim] = []
+    while deadline.left > 0 and len(claims) < MOST_SOLVES:
+        turn = len(claims)
+        claim = _solve(
+            networks[turn % 2],
+            rules,
+            plan,
+            solver,
+            # Presolving is on, off, off, on, ...: each of the programs gets both in turn.
+            Setting(options.seed + turn, turn % 4 in (0, 3), options.solver_threads),
+            deadline,
+            reporter if options.progress is not None and turn % 2 == 0 else None,
         )
-    )
-    depot = len(network.stops)
-    place = np.arange(depot)
-    tail, head = network.tail, network.head
-    leaves, enters = np.flatnonzero(tail < depot), np.flatnonzero(head < depot)
-    begins = np.flatnonzero(tail == depot)
-    rows = _Rows()
+        plan = claim.plan
+        claims.append(claim)
+        if any(_stands(scale, claim, plan) for claim in claims[0::2]) and any(
+            _stands(scale, claim, plan, gain) for claim in claims[1::2]
+        ):
+            return judged(instance, plan, proven=True, details={"solves": len(claims)})
 
-    # A visited place is entered once and left once, by no more routes than there are vehicles.
-    rows.add(depot, (tail[leaves], arc[leaves], 1.0), (place, visit, -1.0), equal=True)
-    rows.add(depot, (head[enters], arc[enters], 1.0), (place, visit, -1.0), equal=True)
-    rows.add(1, (0, arc[begins], 1.0), most=float(instance.vehicles))
-
-    # Windows, leave_by and the budget, each as tight as the arcs in use allow. At a place that
-    # is not visited the times are 0.
-    latest_by_arc = np.minimum(latest[tail[leaves]], arc_depart[leaves] - min_stay[tail[leaves]])
-    rows.add(depot, (head[enters], arc[enters], arc_arrive[enters]), (place, start, -1.0))
-    rows.add(depot, (place, start, 1.0), (tail[leaves], arc[leaves], -latest_by_arc))
-    rows.add(depot, (place, leave, 1.0), (tail[leaves], arc[leaves], -arc_depart[leaves]))
-
-    # The stay is the shortest one and a share of every piece. Rates fall, so that the pieces
-    # fill up in their order.
-    rows.add(
-        depot,
-        (place, start, 1.0),
-        (place, visit, min_stay),
-        (network.piece_place, piece, length),
-        (place, leave, -1.0),
-    )
-    pieces = np.arange(len(piece))
-    rows.add(len(piece), (pieces, piece, 1.0), (pieces, visit[network.piece_place], -1.0))
-
-    # leave_i + travel_ij <= start_j if the arc is used, else leave_i <= depart_i visit_i and
-    # start_j >= earliest_j visit_j: the paper's row with L, the large constant, as small as can be.
-    inner = np.flatnonzero((tail < depot) & (head < depot))
-    large = travel[inner] + depart[tail[inner]] - earliest[head[inner]]
-    binds = inner[large > 0]
-    i, j, row = tail[binds], head[binds], np.arange(len(binds))
-    rows.add(
-        len(binds),
-        (row, leave[i], 1.0),
-        (row, visit[i], -depart[i]),
-        (row, start[j], -1.0),
-        (row, visit[j], earliest[j]),
-        (row, arc[binds], large[large > 0]),
-    )
-
-    # Times rule a cycle out unless it takes none, up to what tolerances add up to: stops in one
-    # place, say. Among those an order does it.
-    short = inner[travel[inner] + min_stay[tail[inner]] <= 10 * ACCURACY * depot]
-    i, j, row = tail[short], head[short], np.arange(len(short))
-    size = float(len(np.union1d(i, j)))
-    rows.add(
-        len(short),
-        (row, order[i], 1.0),
-        (row, order[j], -1.0),
-        (row, arc[short], size),
-        most=size - 1,
-    )
-
-    # All that takes time fits in the budgets. Implied, but without it the relaxation is weak.
-    rows.add(
-        1,
-        (0, arc, travel - np.where(tail == depot, instance.budget / unit, 0.0)),
-        (0, visit, min_stay),
-        (0, piece, length),
-    )
-
-    profit = np.zeros(order[-1] + 1)
-    profit[visit] = instance.reward[network.stops] / ceiling * PROFIT_UNITS
-    profit[piece] = network.piece_profit / ceiling * PROFIT_UNITS
-    most = np.ones(len(profit))
-    most[start], most[leave], most[order] = latest, depart, max(size - 1, 0.0)
-    entries = [np.concatenate(part) for part in zip(*rows.entries, strict=True)]
-    by_row = np.argsort(entries[0], kind="stable")
-    row_index, row_column, row_value = (part[by_row] for part in entries)
-    return _Program(
-        profit=profit,
-        most=most,
-        binaries=len(arc) + len(visit),
-        row_start=np.searchsorted(row_index, np.arange(len(rows.most) + 1)).astype(np.int32),
-        row_column=row_column.astype(np.int32),
-        row_value=row_value,
-        row_least=np.array(rows.least),
-        row_most=np.array(rows.most),
+    # Each bound is the word of a solver. Once one of them was wrong, the largest is to be taken.
+    bounds = [(claim.required, claim.bound) for claim in claims]
+    if all(claim.honest and not _beaten(scale, claim, plan) for claim in claims):
+        required, bound = min([*bounds, (networks[0].required, networks[0].ceiling)])
+    else:
+        required, bound = max([*bounds, (scale.visited(plan), plan.profit)])
+    return judged(
+        instance, plan, bound=scale.bonus * required + bound, details={"solves": len(claims)}
     )
 
 
-def _hint(network: _Network, plan: Solution) -> FloatArray | None:
-    """Values of the binary variables for a plan; None if it uses an arc that is not there."""
-    arc, visit, *_ = _columns(network)
-    depot = len(network.stops)
-    place = {int(stop): number for number, stop in enumerate(network.stops)}
-    keys = network.tail * (depot + 1) + network.head
-    values = np.zeros(len(arc) + len(visit))
-    for route in plan.routes:
-        if not route.visits:
-            continue
-        if not place.keys() >= set(route.stops):
-            return None
-        way = np.array([depot, *(place[stop] for stop in route.stops), depot])
-        wanted = way[:-1] * (depot + 1) + way[1:]
-        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        if not np.array_equal(keys[found], wanted):
-            return None
-        values[arc[found]] = values[visit[way[1:-1]]] = 1.0
-    return values
+def _solve(
+    network: Network,
+    rules: Rules,
+    plan: Solution,
+    solver: Solver,
+    setting: Setting,
+    deadline: Deadline,
+    reporter: Reporter | None,
+) -> _Claim:
+    """Solve one program: for the most required stops, then with that many for the most profit.
 
+    The rules are those of the instance, those of the network may be relaxed.
+    """
+    scale = Scale(rules.instance)
+    required, ceiling = network.required, network.ceiling
+    if network.nodes == 0:
+        return _Claim(plan, 0, 0.0, _blur(network, plan), ended=True)
+    program = write(network)
+    if scale.visited(plan) < required:
+        answer = solver(program.counting(), network.hint(plan), setting, deadline, None)
+        if isfinite(answer.bound):
+            required = min(required, floor(answer.bound + INTEGRAL))
+        plan, honest = _examine(network, rules, plan, answer, None)
+        if not (honest and answer.ended and scale.visited(plan) == required):
+            return _Claim(plan, required, ceiling, _blur(network, plan), honest)
+    if ceiling == 0:
+        return _Claim(plan, required, ceiling, _blur(network, plan), ended=True)
 
-def _read(instance: Instance, network: _Network, values: FloatArray) -> Solution:
-    """Make a plan of the solver's variables, free of its tolerances."""
-    arc, _, _, _, piece, _ = _columns(network)
-    depot = len(network.stops)
-    used = values[arc] > 0.5
-    after = dict(zip(network.tail[used], network.head[used], strict=True))
-    stay = network.min_stay.copy()
-    np.add.at(stay, network.piece_place, network.piece_length * np.clip(values[piece], 0, 1))
-    routes, stays = [], []
-    for first in network.head[used & (network.tail == depot)]:
-        way = [first]
-        while after[way[-1]] != depot:
-            way.append(after[way[-1]])
-        routes.append([int(stop) for stop in network.stops[way]])
-        stays.append(_shorten(instance, routes[-1], stay[way].tolist()))
-    return make_solution(instance, routes, stays)
+    unit = ceiling / PROFIT_UNITS
+    base, known = scale.bonus * required, plan.profit
 
+    def report(profit: float, bound: float) -> None:
+        if reporter is not None and isfinite(bound):
+            bound = max(known, min(ceiling, bound * unit))
+            reporter.report(base + min(bound, max(known, profit * unit)), base + bound)
 
-def _shorten(instance: Instance, stops: list[int], stays: list[float]) -> list[float]:
-    """Cut from stays what makes the route late, if anything, but no stay below its minimum."""
-    place, due = instance.end, instance.budget
-    leave = []
-    for stop in reversed(stops):
-        leave.append(min(due - float(instance.travel[stop, place]), float(instance.leave_by[stop])))
-        due = min(leave[-1] - float(instance.min_stay[stop]), float(instance.close[stop]))
-        place = stop
-    place, clock = 0, 0.0
-    result = []
-    for stop, stay, latest in zip(stops, stays, reversed(leave), strict=True):
-        clock = max(clock + float(instance.travel[place, stop]), float(instance.open[stop]))
-        longest = min(latest - clock, float(instance.max_stay[stop]))
-        result.append(max(min(stay, longest), float(instance.min_stay[stop])))
-        place, clock = stop, clock + result[-1]
-    return result
-
-
-def _highs(
-    program: _Program,
-    hint: FloatArray | None,
-    limit: float,
-    options: MilpOptions,
-    report: Callable[[float, float], bool],
-) -> _Answer:
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    settings = {
-        "output_flag": False,
-        "mip_rel_gap": ACCURACY,
-        "mip_abs_gap": 0.0,
-        "mip_feasibility_tolerance": ACCURACY,
-        "primal_feasibility_tolerance": ACCURACY,
-        "dual_feasibility_tolerance": ACCURACY,
-        "random_seed": options.seed % 2**31,
-        "threads": options.solver_threads,
-        "time_limit": limit,
-    }
-    for name, value in settings.items():
-        highs.setOptionValue(name, value)
-    kinds = highspy.HighsVarType
-    size = len(program.profit)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = size, len(program.row_most)
-    lp.sense_ = highspy.ObjSense.kMaximize
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.profit, np.zeros(size), program.most
-    lp.row_lower_, lp.row_upper_ = program.row_least, program.row_most
-    lp.integrality_ = [kinds.kInteger] * program.binaries + [kinds.kContinuous] * (
-        size - program.binaries
+    answer = solver(
+        program.demanding(required),
+        network.hint(plan),
+        setting,
+        deadline,
+        None if reporter is None else report,
     )
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = program.row_start
-    lp.a_matrix_.index_ = program.row_column
-    lp.a_matrix_.value_ = program.row_value
-    highs.passModel(lp)
-    if hint is not None:
-        highs.setSolution(len(hint), np.arange(len(hint)), hint)
-    highs.HandleUserInterrupt = True
-
-    def watch(event: Any) -> None:
-        if not report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound):
-            highs.cancelSolve()  # type: ignore[no-untyped-call]
-
-    if options.progress is not None:
-        highs.cbMipInterrupt.subscribe(watch)  # logging is off
-    run_interruptibly(highs.run, highs.cancelSolve)
-    info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
-    sound = status in (statuses.kOptimal, statuses.kTimeLimit, statuses.kInterrupt)
-    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    return _Answer(
-        values=np.array(highs.getSolution().col_value) if found else None,
-        bound=info.mip_dual_bound if sound else math.inf,
-        proven=status == statuses.kOptimal,
-    )
+    plan, honest = _examine(network, rules, plan, answer, unit)
+    bound = min(ceiling, answer.bound * unit)
+    rounding = TOLERANCE * bound + _blur(network, plan)
+    return _Claim(plan, required, bound, rounding, honest, honest and answer.ended)
 
 
-def _import_gurobi() -> Any:
-    try:
-        return import_module("gurobipy")
-    except ImportError:
-        raise _error("option solver = 'gurobi': gurobipy is not installed") from None
+def _examine(
+    network: Network, rules: Rules, plan: Solution, answer: Answer, unit: float | None
+) -> tuple[Solution, bool]:
+    """Give the better one of a plan and the solver's, and whether the solver's word is true.
+
+    Its values must be integral and a plan that breaks no rule, and what it says of their
+    objective must be what this plan earns, or without a unit the required stops that it visits.
+    """
+    if answer.values is None:
+        return plan, not answer.ended
+    routes = network.routes(answer.values)
+    if routes is None:
+        return plan, False
+    found = rules.plan(routes)
+    if _breaks_rules(rules.instance, found) or not rules.keeps_times(routes):
+        return plan, False
+    scale = Scale(rules.instance)
+    if unit is None:
+        own, near, unit = float(scale.visited(found)), INTEGRAL, 1.0
+    else:
+        own = network.rules.earned(routes)
+        near = TOLERANCE * own + _blur(network, found)
+    short, more = answer.objective * unit - own, own - answer.bound * unit
+    better = found if scale.value(found) > scale.value(plan) else plan
+    return better, max(short, more) <= near and (-short <= near or not answer.ended)
 
 
-def _gurobi(
-    gurobi: Any,
-    program: _Program,
-    hint: FloatArray | None,
-    limit: float,
-    options: MilpOptions,
-    report: Callable[[float, float], bool],
-) -> _Answer:
-    settings = {
-        "OutputFlag": 0,
-        "MIPGap": ACCURACY,
-        "MIPGapAbs": 0.0,
-        "FeasibilityTol": ACCURACY,
-        "IntFeasTol": ACCURACY,
-        "OptimalityTol": ACCURACY,
-        "Seed": options.seed % 2_000_000_000,
-        "Threads": options.solver_threads,
-        "TimeLimit": limit,
-    }
-    names = gurobi.GRB
-    size = len(program.profit)
-    kinds = [names.BINARY] * program.binaries
-    kinds += [names.CONTINUOUS] * (size - program.binaries)
-    try:
-        with gurobi.Env(params=settings) as env, gurobi.Model(env=env) as model:
-            model.ModelSense = names.MAXIMIZE
-            columns = model.addVars(
-                size, ub=program.most.tolist(), obj=program.profit.tolist(), vtype=kinds
-            ).select()
-            for row, (first, last) in enumerate(pairwise(program.row_start)):
-                total = gurobi.LinExpr(
-                    program.row_value[first:last].tolist(),
-                    [columns[column] for column in program.row_column[first:last]],
-                )
-                equal = program.row_least[row] == program.row_most[row]
-                sense = names.EQUAL if equal else names.LESS_EQUAL
-                model.addLConstr(total, sense, program.row_most[row])
-            if hint is not None:
-                model.setAttr("Start", columns[: len(hint)], hint.tolist())
-
-            def watch(model: Any, where: int) -> None:
-                if where == names.Callback.MIP:
-                    get = model.cbGet
-                    if not report(get(names.Callback.MIP_OBJBST), get(names.Callback.MIP_OBJBND)):
-                        model.terminate()
-
-            run_interruptibly(partial(model.optimize, watch), model.terminate)
-            return _Answer(
-                values=np.array(model.getAttr("X", columns)) if model.SolCount else None,
-                bound=model.ObjBound,
-                proven=model.Status == names.OPTIMAL,
-            )
-    except gurobi.GurobiError as error:
-        raise _error(f"option solver = 'gurobi': {error}") from None
+def _breaks_rules(instance: Instance, plan: Solution) -> bool:
+    """Whether a plan breaks any rule but that on required stops."""
+    return any(violation.rule != "required" for violation in check(instance, plan))
 
 
-def _error(why: str) -> ValueError:
-    from decost.method.options import MethodError
+def _beaten(scale: Scale, claim: _Claim, plan: Solution) -> bool:
+    """Whether a plan is better than a claim says that any can be."""
+    visited = scale.visited(plan)
+    more = plan.profit > claim.bound + claim.rounding
+    return visited > claim.required or (visited == claim.required and more)
 
-    return MethodError(why)
+
+def _stands(scale: Scale, claim: _Claim, plan: Solution, gain: float = 0.0) -> bool:
+    """Whether a plan is as good as a claim says that one can be, and no better.
+
+    The claim may come from a program in which all limits on times are wider; `gain` is the most
+    that one of them is worth.
+    """
+    if not claim.ended or scale.visited(plan) != claim.required or _beaten(scale, claim, plan):
+        return False
+    return plan.profit >= claim.bound - claim.rounding - _limits(plan) * gain
+
+
+def _limits(plan: Solution) -> int:
+    """Count the limits on the times of a plan: windows, leave_by, and both ends of shifts."""
+    return 3 * len(plan.visits) + 2 * len(plan.routes)
+
+
+def _blur(network: Network, plan: Solution) -> float:
+    """Profit that a solver may be off because of its tolerances."""
+    in_time = _limits(plan) * network.rules.horizon * network.best_rate
+    return ACCURACY * (network.ceiling + in_time)
 
 
 METHOD = Method(
@@ -563,4 +261,5 @@ METHOD = Method(
     description="The paper's mathematical program by branch and cut (HiGHS or Gurobi).",
     function=milp,
     options=MilpOptions,
+    can=FEATURES,
 )

@@ -16,7 +16,7 @@ The first part names a CSV file in docs/results/data, and each other part is one
 
 Without columns all are shown. A number in a sentence is followed by the same, with one row and
 one column or template: 0.66%<!-- = main-full; where method is decost; gap (%) -->. The tables
-"benches" and "scales" are those of `decost bench` itself.
+"benches" and "scales" are those of `decost bench` itself, and "abilities" is that of the methods.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from pathlib import Path
 from decost.bench import BenchError, list_benches
 from decost.bench.tables import Table, markdown, with_unit
 from decost.files.writing import write_text
+from decost.planner.abilities import abilities
 
 DATA = Path("docs/results/data")
 """Where the measured files are, from the root of the project."""
@@ -151,6 +152,8 @@ def read_data(root: Path, name: str) -> Table:
     """
     if name == "benches":
         return [{"name": f"`{one.name}`", "what it is": one.title} for one in list_benches()]
+    if name == "abilities":
+        return abilities()
     if name == "scales":
         return [
             {"name": f"`{one.name}`", "quick": one.quick.reduced, "full": one.full.reduced}

@@ -234,9 +234,11 @@ def _against_algorithm_one(size: int) -> list[Row]:
     rule = (instance.travel, instance.open, close, rates, instance.max_stay, instance.budget)
     scratch, repeat = np.empty(size), _compiled()
 
+    kinds = np.zeros(count, dtype=np.int64)
+
     def own() -> None:
         stays[:] = 0
-        stays_of_routes(instance.arrays, flat, start, stays, profit, broken)
+        stays_of_routes(instance.arrays, flat, start, kinds, stays, profit, broken)
 
     found = repeat(rule, route, scratch, 1)
     own()

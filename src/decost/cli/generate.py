@@ -11,7 +11,7 @@ from decost.cli.shared import InputError
 
 
 def run(
-    family: Annotated[str, typer.Argument(help="paper or mixed.")],
+    family: Annotated[str, typer.Argument(help="paper, mixed or people.")],
     out: Annotated[Path, typer.Option(help=".npz or .jsonl; for one instance also .json.")],
     nodes: Annotated[int, typer.Option(help="Depot and stops.")] = 50,
     window: Annotated[float, typer.Option(help="The paper's TW, the width of the windows.")] = 100,

@@ -15,7 +15,18 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from decost import __version__
-from decost.cli import bench, check, generate, methods, models, plot, solve, train
+from decost.cli import (
+    bench,
+    check,
+    generate,
+    methods,
+    models,
+    plot,
+    replan,
+    solve,
+    stays,
+    train,
+)
 from decost.cli.printing import shown
 from decost.cli.shared import InputError
 
@@ -40,6 +51,8 @@ def _root(
 
 app.command("solve", cls=solve.SolveCommand)(solve.run)
 app.command("check")(check.run)
+app.command("stays")(stays.run)
+app.command("replan", cls=solve.SolveCommand)(replan.run)
 app.command("generate")(generate.run)
 app.command("plot")(plot.run)
 app.command("methods")(methods.run)

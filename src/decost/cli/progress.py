@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from decost.method.options import Progress
+    from decost.method.progress import Progress
     from decost.problem.instance import Instance
 
 
@@ -18,21 +18,14 @@ def prepare_method(method: str, instances: list[Instance]) -> None:
 
     In a thread of its own: Ctrl-C must not meet a kernel, which it can crash.
     """
-    from concurrent.futures import ThreadPoolExecutor, wait
-
+    from decost.method.aside import Aside
     from decost.planner.door import prepare
 
-    note = "decost: getting ready; after an installation this compiles for a minute or so"
-    pool = ThreadPoolExecutor(1)
-    try:
-        ready = pool.submit(prepare, method, instances)
-        if wait([ready], timeout=3.0).not_done:
-            typer.echo(note, err=True)
-        while not ready.done():  # Ctrl-C may not wake a thread that waits without end
-            wait([ready], timeout=0.1)
-        ready.result()
-    finally:
-        pool.shutdown(wait=False)
+    aside = Aside(lambda: prepare(method, instances))
+    if not aside.wait(3.0):
+        note = "getting ready; after an installation this compiles for a minute or so"
+        typer.echo(f"decost: {note}", err=True)
+    aside.answer()
 
 
 @contextmanager

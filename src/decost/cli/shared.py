@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +40,38 @@ def read_file(
 
     decimals: Any = int(truncate) if truncate in tuple("0123456789") else truncate
     return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
+
+
+def end_by_status(statuses: Iterable[str]) -> None:
+    """End with exit code 1 if a plan leaves required stops out."""
+    if not {"incomplete", "infeasible"}.isdisjoint(statuses):
+        raise typer.Exit(1)
+
+
+def one_instance(
+    file: Path, profit: str, truncate: str, vehicles: int | None, why: str
+) -> Instance:
+    """Read an instance where a set will not do."""
+    instances, is_set = read_file(file, profit, truncate, vehicles)
+    if is_set:
+        raise InputError(f"{file}: holds a set; {why}")
+    return instances[0]
+
+
+def labels(instance: Instance, field: str, words: str) -> list[str | int]:
+    """Read the labels of stops, with commas between them."""
+    ids = instance.ids
+    if ids is not None and words in ids:
+        return [words]
+    found: list[str | int] = []
+    for word in (part.strip() for part in words.split(",")):
+        if ids is None and re.fullmatch(r"\d{1,9}", word, re.ASCII):
+            found.append(int(word))
+        elif ids is not None and word in ids:
+            found.append(word)
+        else:
+            raise InputError(f"{field} {words}: stop = {word!r}: the instance has no such stop")
+    return found
 
 
 def require_other(path: Path, file: Path) -> None:

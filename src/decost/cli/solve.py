@@ -18,6 +18,7 @@ from decost.cli.shared import (
     Truncate,
     Vehicles,
     draw,
+    end_by_status,
     read_file,
     require_other,
     require_picture,
@@ -62,7 +63,8 @@ def run(
         bool, typer.Option("--json", help="Print JSON and nothing else, one line an instance.")
     ] = False,
     start: Annotated[
-        Path | None, typer.Option(help="Plan to improve, as --out writes it; never made worse.")
+        Path | None,
+        typer.Option(help="Plan to improve, or an order of stops; it is never made worse."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
     restart: Annotated[
@@ -86,35 +88,31 @@ def run(
     instances, is_set = read_file(file, profit, truncate, vehicles)
     _require_outputs(file, out, plot)
     if is_set:
-        _require_for_a_set(file, plot=plot, explain=explain)
+        _require_for_a_set(file, plot, start, explain=explain)
     if restart and not (is_set and out is not None):
         raise InputError("--restart: is for a set with --out")
     if explain and as_json:
         raise InputError("--explain: --json has no place for it; explain a single plan")
-    options = given_options(context) | {"seed": seed}
-    if start is not None:
-        if is_set:
-            raise InputError(f"--start {start}: {file} holds a set; a start is for one instance")
-        options["start"] = _read_start(start, method, instances[0])
-    if time_limit is not None:
-        options["time_limit"] = time_limit
+    told = {"time_limit": time_limit, "threads": None if is_set else threads}
+    options = {name: value for name, value in told.items() if value is not None}
+    options |= given_options(context) | {"seed": seed}
     if is_set:
         with rows_of(out, instances, method, options, file, restart) as rows:
             solve_set(rows, instances, method, options | {"threads": threads}, as_json, out)
         return
-    prepare_method(method, instances)
-    if threads is not None:
-        options["threads"] = threads
+    if start is not None:
+        options["start"] = _read_start(start, method, instances[0])
     result = _solve_and_write(instances[0], method, options, out, plot)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
-        return
-    print_plan(result)
-    if explain:
-        typer.echo(f"\n{result.explain(time_limit=time_limit)}")
-    for path in (out, plot):
-        if path is not None:
-            typer.echo(f"wrote {path}")
+    else:
+        print_plan(result)
+        if explain:
+            typer.echo(f"\n{result.explain(time_limit=time_limit)}")
+        for path in (out, plot):
+            if path is not None:
+                typer.echo(f"wrote {path}")
+    end_by_status([result.status])
 
 
 def _require_outputs(file: Path, out: Path | None, plot: Path | None) -> None:
@@ -130,13 +128,15 @@ def _require_outputs(file: Path, out: Path | None, plot: Path | None) -> None:
         require_picture(plot)
 
 
-def _require_for_a_set(file: Path, *, plot: Path | None, explain: bool) -> None:
+def _require_for_a_set(file: Path, plot: Path | None, start: Path | None, *, explain: bool) -> None:
     if plot is not None:
         raise InputError(f"--plot {plot}: {file} holds a set; only a single plan can be drawn")
     if explain:
         raise InputError(
             f"--explain: {file} holds a set, and has no place for it; explain a single plan"
         )
+    if start is not None:
+        raise InputError(f"--start {start}: {file} holds a set; a start is for one instance")
 
 
 def _solve_and_write(
@@ -149,6 +149,7 @@ def _solve_and_write(
     from decost.files.door import write
     from decost.planner.door import solve
 
+    prepare_method(method, [instance])
     with best_so_far(method) as watched:
         result = solve(instance, method, **options, **watched)
     if out is not None:
@@ -159,7 +160,7 @@ def _solve_and_write(
 
 
 def _read_start(path: Path, method: str, instance: Instance) -> Any:
-    from decost.files.door import read_solution
+    from decost.files.orders import read_start
     from decost.planner.door import get_method, list_methods
 
     if not issubclass(get_method(method).options, ImprovingOptions):
@@ -167,4 +168,4 @@ def _read_start(path: Path, method: str, instance: Instance) -> Any:
         raise InputError(
             f"--start {path}: {method} does not improve a plan; these do: {', '.join(able)}"
         )
-    return read_solution(path, instance)
+    return read_start(path, instance)

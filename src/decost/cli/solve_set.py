@@ -12,7 +12,7 @@ import typer
 
 from decost.cli.printing import print_set, shown
 from decost.cli.progress import prepare_method, set_progress
-from decost.cli.shared import InputError, require_other
+from decost.cli.shared import InputError, end_by_status, require_other
 
 if TYPE_CHECKING:
     from decost.files.sets import Rows
@@ -84,11 +84,17 @@ def solve_set(
         print_set([answer for answer in answers if answer["status"] != "failed"])
         if out is not None:
             typer.echo(f"wrote {out}")
+    short = [answer for answer in answers if answer["status"] in ("incomplete", "infeasible")]
+    if short:
+        how_many = f"{len(short)} of {len(answers)} plans leave required stops out"
+        first = f"instance {short[0]['index']}: {short[0]['status']}"
+        typer.echo(f"decost: {how_many}; {first}", err=True)
     if failed:
         first = f"instance {failed[0]['index']}: {failed[0]['error']}"
         how_many = f"{len(failed)} of {len(answers)} instances failed"
         typer.echo(f"decost: {how_many}; {shown(first)}", err=True)
         raise typer.Exit(1)
+    end_by_status(answer["status"] for answer in short)
 
 
 def _show_ready(rows: Rows, count: int, show: Callable[[str], object] | None) -> int:

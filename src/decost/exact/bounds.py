@@ -1,9 +1,9 @@
 """Upper bounds on what a route can still earn, by dynamic programming over steps of time.
 
-The relaxation lets a route come back to stops (but not to the one it has just left) and rounds
-every time down to the grid. A stop that is visited more than once pays a penalty a visit, a
-Lagrange multiplier; every penalty is given back once, so the bound stays valid for routes that
-visit no stop twice.
+The relaxation lets a route come back to stops (but not to the one it has just left, by whichever
+alternative) and rounds every time down to the grid. A stop that is visited more than once pays a
+penalty a visit, a Lagrange multiplier; every penalty is given back once, so the bound stays valid
+for routes that visit no stop twice.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Grid(NamedTuple):
 class Bounds(NamedTuple):
     """For a start of service at node j in step b or later: the best penalised profit from then on.
 
-    `second` is the best that does not go on to `successor`, which is where `best` leads
+    `second` is the best that does not go on to the stop `successor`, which is where `best` leads
     (-1: the end, -2: not known). Penalties are by stop; `penalised` are those that pay any.
     """
 
@@ -194,7 +194,7 @@ def make_bounds(network: Network, graph: Graph, grid: Grid, penalty: FloatArray)
     while top > 0:
         low = max(0, top - (1 if grouped else grid.block))
         for j in range(1, count + 1):
-            leave(graph, grid, bounds, going, j, low, top)
+            leave(network, graph, grid, bounds, going, j, low, top)
         if grouped:
             join_groups(network, grid, penalty, going, low, top)
         for j in range(1, count + 1):
@@ -218,11 +218,19 @@ def first_step(network: Network, grid: Grid, node: int) -> int:
 
 @lean
 def leave(
-    graph: Graph, grid: Grid, bounds: Bounds, going: Going, j: int, low: int, top: int
+    network: Network,
+    graph: Graph,
+    grid: Grid,
+    bounds: Bounds,
+    going: Going,
+    j: int,
+    low: int,
+    top: int,
 ) -> None:
     """Write the best and second best of leaving node j in steps `low` to `top - 1`."""
     best, second, successor = bounds.best, bounds.second, bounds.successor
-    go_best, go_second = going.best, going.second
+    go_best, go_second, go_to = going.best, going.second, going.successor
+    here = network.stop[j]
     end = min(top, grid.last_leave[j] + 1)
     for b in range(low, min(end, grid.last_home[j] + 1)):
         go_best[j, b] = 0.0
@@ -231,15 +239,17 @@ def leave(
         shift = grid.arc[j, k]
         if shift == 0:
             continue
+        to = network.stop[k]
         for b in range(low, min(end, grid.last[k] + 1 - shift)):
             value = best[k, b + shift]
-            if successor[k, b + shift] == j:
+            if successor[k, b + shift] == here:
                 value = second[k, b + shift]
             if value > go_best[j, b]:
-                go_second[j, b] = go_best[j, b]
+                if go_to[j, b] != to:
+                    go_second[j, b] = go_best[j, b]
+                    go_to[j, b] = to
                 go_best[j, b] = value
-                going.successor[j, b] = k
-            elif value > go_second[j, b]:
+            elif value > go_second[j, b] and go_to[j, b] != to:
                 go_second[j, b] = value
 
 
@@ -336,16 +346,19 @@ def count_visits(network: Network, graph: Graph, grid: Grid, bounds: Bounds) -> 
         if at < 0:
             break
         visits[network.stop[at]] += 1
-        to, step = next_visit(graph, grid, bounds, at, max(b, grid.first[at]), before)
-        before, at, b = at, to, step
+        to, step = next_visit(network, graph, grid, bounds, at, max(b, grid.first[at]), before)
+        before, at, b = network.stop[at], to, step
     return visits
 
 
 @jit
 def next_visit(
-    graph: Graph, grid: Grid, bounds: Bounds, at: int, b: int, before: int
+    network: Network, graph: Graph, grid: Grid, bounds: Bounds, at: int, b: int, before: int
 ) -> tuple[int, int]:
-    """Where the best relaxed route goes on to from a node, and in which step; -1 is the end."""
+    """Where the best relaxed route goes on to from a node, and in which step; -1 is the end.
+
+    It comes from the stop `before`.
+    """
     size = bounds.best.shape[1]
     high = -np.inf
     to, to_step = -1, 0
@@ -359,10 +372,10 @@ def next_visit(
         for a in range(graph.first[at], graph.first[at + 1]):
             k = graph.head[a]
             step = b + x + grid.arc[at, k]
-            if k == before or grid.arc[at, k] == 0 or step >= size:
+            if network.stop[k] == before or grid.arc[at, k] == 0 or step >= size:
                 continue
             value = gain + bounds.best[k, step]
-            if bounds.successor[k, step] == at:
+            if bounds.successor[k, step] == network.stop[at]:
                 value = gain + bounds.second[k, step]
             if value > high:
                 high = value
@@ -379,35 +392,43 @@ def improve_penalties(
     penalty: FloatArray,
     state: FloatArray,
     target: float,
-    vehicles: int,
 ) -> Bounds:
     """Compute the bounds for the penalties, and move these by a subgradient step.
 
-    `state` holds the step size, the best bound so far and the rounds since it improved; start
-    with 1, infinity and 0. `target` is the profit of a plan, towards which the bound moves. With
-    several vehicles, that is the bound on the profit of all: every one of them pays penalties,
-    which are given back once.
+    `target` is the value of a route, towards which the bound moves; for `state` see
+    `move_penalties`.
     """
     bounds = make_bounds(network, graph, grid, penalty.copy())
-    paid = penalty.sum()
-    root = vehicles * (bounds.root[0] - paid) + paid
-    if root < state[1] - 1e-9 * abs(root):
-        state[1] = root
+    visits = count_visits(network, graph, grid, bounds)
+    move_penalties(penalty, state, bounds.root[0], visits, target)
+    return bounds
+
+
+@jit
+def move_penalties(
+    penalty: FloatArray, state: FloatArray, bound: float, visits: IntArray, target: float
+) -> None:
+    """Move penalties by a subgradient step, by how often relaxed routes visit stops.
+
+    `state` holds the step size, the best bound so far and the rounds since it improved; start
+    with 1, infinity and 0. If visits are those of several vehicles, the bound is that on all of
+    them: every one pays penalties, which are given back once.
+    """
+    if bound < state[1] - 1e-9 * abs(bound):
+        state[1] = bound
         state[2] = 0.0
     else:
         state[2] += 1.0
         if state[2] >= 5.0:
             state[0] *= 0.7
             state[2] = 0.0
-    visits = count_visits(network, graph, grid, bounds)
     norm = 0.0
     for i in range(len(visits)):
-        if vehicles * visits[i] > 1 or (visits[i] == 0 and penalty[i] > 0.0):
-            norm += (vehicles * visits[i] - 1.0) ** 2
-    if norm == 0.0:  # the relaxed route is a true one: no penalty can help
+        if visits[i] > 1 or (visits[i] == 0 and penalty[i] > 0.0):
+            norm += (visits[i] - 1.0) ** 2
+    if norm == 0.0:  # the relaxed routes are true ones: no penalty can help
         state[0] = 0.0
     else:
-        size = state[0] * max(root - target, 1e-3 * root) / norm
+        size = state[0] * max(bound - target, 1e-3 * bound) / norm
         for i in range(len(visits)):
-            penalty[i] = max(0.0, penalty[i] + size * (vehicles * visits[i] - 1.0))
-    return bounds
+            penalty[i] = max(0.0, penalty[i] + size * (visits[i] - 1.0))

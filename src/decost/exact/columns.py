@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from decost.exact.bounds import improve_penalties, make_grid, no_bounds
+from decost.exact.bounds import (
+    count_visits,
+    make_bounds,
+    make_grid,
+    move_penalties,
+    no_bounds,
+)
 from decost.exact.exact import (
     FIRST_PATIENCE,
     LAST_STEP,
@@ -20,14 +27,26 @@ from decost.exact.exact import (
 )
 from decost.exact.labels import EVERY, GUESS, LABELS, PROVE, route_of
 from decost.exact.master import Master, Relaxation, combine
-from decost.exact.pricing import choose_routes, priced, promising_arcs, team_problem, with_arcs
-from decost.exact.tree import SHARE, Branch, Incumbent, Tree
-from decost.method.clock import Clock
+from decost.exact.pricing import (
+    Team,
+    Trip,
+    choose_routes,
+    priced,
+    promising_arcs,
+    team_bytes,
+    with_arcs,
+)
+from decost.exact.tree import SHARE, Branch, Incumbent, Tree, root_branch
+from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method
+from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
-from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.method.value import Scale, judged
+from decost.problem.instance import BoolArray, FloatArray, Instance
+from decost.problem.plan import alternative_numbers
 from decost.search.construct import first_plan
-from decost.timeline.routes import best_solution, optimal_stays
+from decost.timeline.routes import best_solution, stays_along
 
 INERTIA, LEAST_INERTIA = 0.7, 0.1
 """Share of the best prices so far in the prices that are tried next, and where it becomes 0."""
@@ -72,12 +91,13 @@ COMBINE_TIME = 2e-4
 
 @dataclass
 class Pricing:
-    """Stops at a price, and what routes earn that way.
+    """Stops at a price, and what routes of a type of vehicles earn that way.
 
     Wanted are routes that earn more than `floor`. `most` is what the best one found so far earns,
     and `value` a bound on them all.
     """
 
+    kind: int
     problem: Problem
     arcs: BoolArray
     floor: float
@@ -88,73 +108,89 @@ class Pricing:
     def __post_init__(self) -> None:
         self.most = self.floor
 
-    def bound(self, vehicles: int) -> float:
-        """Bound on plans: every vehicle earns no more than the best, and stops pay their price."""
-        return float(self.problem.graph.price.sum()) + vehicles * self.value
-
 
 class Proof(NamedTuple):
-    """A bound on all plans of a branch: prices at which no route earns more than a value."""
+    """A bound on all plans of a branch: prices at which no route earns more than a value.
+
+    The values are by type; of types that have no vehicle left they mean nothing.
+    """
 
     bound: float
     price: FloatArray
-    value: float
+    value: FloatArray
+
+    @classmethod
+    def of(cls, branch: Branch, price: FloatArray, pricings: Sequence[Pricing]) -> Proof:
+        """Every vehicle earns no more than the best of its type, and stops pay their price."""
+        value = np.zeros(len(branch.vehicles))
+        bound = float(price.sum())
+        for one in pricings:
+            value[one.kind] = one.value
+            bound += branch.vehicles[one.kind] * one.value
+        return cls(bound, price, value)
 
 
 def columns(instance: Instance, options: ExactOptions) -> Result:
     """Find the best plan for a team and prove it, or as much as the limits allow.
 
-    The relaxed master problem mixes the routes found so far; its duals are prices for visiting
-    stops, and label setting finds routes that earn more than their stops and a vehicle cost. When
-    there is none, the prices prove a bound. Then all routes are listed that can be part of a plan
-    better than the best so far, if they are not too many, and an integer program combines them;
-    else plans are divided into those that visit a stop, or use an arc, and those that do not.
+    The relaxed master problem takes shares of the routes found so far, the columns; its duals are
+    prices for visiting stops, and label setting finds, for each type of vehicles, routes that earn
+    more than their stops and a vehicle cost. When there is none, the prices prove a bound. Then all
+    routes are listed that can be part of a plan better than the incumbent, if they are not too
+    many, and an integer program combines them; else plans are divided into those that visit a stop,
+    or use an arc, and those that do not.
     """
-    return prove(instance, options, Clock(options.time_limit, options.progress))
+    return prove(instance, options, Deadline(options.time_limit))
 
 
-def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
-    """Do what `columns` does until a clock says that time is over."""
+def prove(
+    instance: Instance,
+    options: ExactOptions,
+    deadline: Deadline,
+    better_plan: BetterPlan | None = None,
+) -> Result:
+    """Do what `columns` does until a deadline; `better_plan` asks who looks for plans meanwhile."""
+    scale = Scale(instance)
     start = first_plan(instance, options.start)
     incumbent = Incumbent(
-        [list(route.stops) for route in start.routes],
-        start.profit,
-        float(instance.full_profit.sum()),
+        [alternative_numbers(instance, route) for route in start.routes],
+        scale.value(start),
+        scale.value_bound,
     )
-    clock.report(incumbent.profit)
-    clock.work(lambda: _solve(instance, incumbent, clock, options.memory_limit * 2**30))
+    reporter = Reporter(
+        options.progress, deadline, scale, lambda: best_solution(instance, incumbent.routes)
+    )
+    reporter.report(incumbent.value)
+
+    def search() -> None:
+        memory = options.memory_limit * 2**30
+        if team_bytes(instance) > memory:
+            return
+        _search(Generation(instance, incumbent, deadline, memory, reporter, better_plan))
+        reporter.report(incumbent.value, incumbent.value if incumbent.proven else incumbent.bound)
+
+    deadline.work(search)
     solution = best_solution(instance, incumbent.routes)
     details = {"labels": incumbent.labels, "branches": incumbent.branches}
-    if incumbent.proven:
-        return Result(instance, solution, "optimal", solution.profit, details=details)
-    bound = max(solution.profit, incumbent.bound)
-    return Result(instance, solution, "feasible", bound, details=details)
+    return judged(
+        instance, solution, bound=incumbent.bound, proven=incumbent.proven, details=details
+    )
 
 
-def _solve(
-    instance: Instance,
-    incumbent: Incumbent,
-    clock: Clock,
-    memory: float,
-    *,
-    small: bool = True,
-) -> None:
+def _search(generation: Generation) -> None:
     """Work on the branch with the largest bound until none can hold a better plan."""
-    generation = Generation(instance, incumbent, clock, memory, small=small)
-    tree = generation.tree
+    tree, incumbent = generation.tree, generation.tree.incumbent
     incumbent.bound = min(incumbent.bound, tree.unit)
     if tree.hopeful(incumbent.bound):
         generation.add_plan()
-        free = np.zeros(len(generation.network.number), dtype=np.bool_)
-        tree.push(Branch(incumbent.bound, free, generation.reach, instance.vehicles))
-    while clock.left > 0 and (branch := tree.first()) is not None:
+        tree.push(root_branch(generation.team, incumbent.bound))
+    while generation.deadline.left > 0 and (branch := tree.first()) is not None:
         children = _divide(generation, branch)
         tree.pop()
         for child in children:
             tree.push(child)
         tree.note()
     incumbent.proven = not tree.hopeful(tree.bound)
-    clock.report(incumbent.profit, incumbent.profit if incumbent.proven else incumbent.bound)
 
 
 def _divide(generation: Generation, branch: Branch) -> list[Branch]:
@@ -164,19 +200,18 @@ def _divide(generation: Generation, branch: Branch) -> list[Branch]:
     if not tree.hopeful(branch.bound):
         return []
     if relaxation is None or proof is None:
-        if tree.clock.left <= 0:
+        if generation.deadline.left <= 0:
             return [branch]
         tree.give_up(branch)  # memory is full
         return []
     find_plans(generation, branch)
     if not tree.hopeful(branch.bound) or solve_by_lists(generation, branch, proof, LIST_SECONDS):
         return []
-    master = generation.master
-    children = branch.divide(generation.network, master.routes, relaxation.share)
+    children = branch.divide(generation.team, generation.master.trips, relaxation.share)
     if children is None:
         tree.give_up(branch)
         return []
-    return children
+    return list(children)
 
 
 class Generation:
@@ -186,273 +221,355 @@ class Generation:
         self,
         instance: Instance,
         incumbent: Incumbent,
-        clock: Clock,
+        deadline: Deadline,
         memory: float,
+        reporter: Reporter | None = None,
+        better_plan: BetterPlan | None = None,
         *,
         small: bool = True,
     ) -> None:
         self.instance = instance
-        self.clock = clock
+        self.deadline = deadline
         self.memory = memory
-        self.problem, self.reach = team_problem(instance)
-        self.network = self.problem.network
-        unit = self.problem.full_profit
-        self.tree = Tree(incumbent, clock, self.problem.grain, unit)
-        self.master = Master(self.network, instance.vehicles, unit)
-        self.penalty = np.zeros(len(self.network.number))
+        self.team = Team.of(instance)
+        unit = float(self.team.full_profits.sum())
+        self.tree = Tree(incumbent, self.team.grain, unit, reporter)
+        self.master = Master(self.team, unit)
+        self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
+        self._scale = Scale(instance)
+        self._better_plan = better_plan
         self._small = small
+        self._proof_seconds = math.inf
 
     def add_plan(self) -> None:
         """Add the routes of the incumbent to the columns."""
-        first, number = self.network.first, self.network.number.tolist()
-        place = {stop: first[k] for k, stop in enumerate(number)}
-        plan = self.tree.incumbent.routes
-        routes = [np.array([place[s] for s in stops if s in place]) for stops in plan]
-        self.add([route for route in routes if len(route)])
+        trips = []
+        for vehicle, numbers in enumerate(self.tree.incumbent.routes):
+            kind = int(self.instance.arrays.vehicle_type[vehicle])
+            network = self.team.kinds[kind].network
+            known = network.alternative[1 : network.alternatives + 1]
+            nodes = 1 + np.searchsorted(known, [k for k in numbers if k in known])
+            if len(nodes):
+                trips.append(Trip(kind, nodes))
+        self.add(trips)
 
-    def hear(self) -> bool:
-        """Take a better plan over that was found elsewhere; say if there was one."""
-        if self.tree.hear() is None:
+    def take_over_better_plan(self) -> bool:
+        """Take over a better plan that somebody else has found; say if there is one."""
+        plan = self._better_plan(self.tree.incumbent.value) if self._better_plan else None
+        if plan is None:
             return False
+        routes = [alternative_numbers(self.instance, route) for route in plan.routes]
+        self.tree.offer(routes, self._scale.value(plan))
         self.add_plan()
         return True
 
-    def add(self, routes: list[IntArray], relaxation: Relaxation | None = None) -> bool:
+    def add(self, trips: list[Trip], relaxation: Relaxation | None = None) -> bool:
         """Add routes to the columns; say whether any improves the given relaxation."""
-        fresh = self.master.fresh(routes)
+        fresh = self.master.fresh(trips)
         if not fresh:
             return False
-        profit = self.profits(fresh)
-        self.master.add(fresh, profit)
+        value = self.values(fresh)
+        self.master.add(fresh, value)
         if relaxation is None:
             return False
-        paid = self.master.paid(relaxation.price, fresh)
-        return bool((profit - paid - relaxation.vehicle > 1e-11 * self.tree.unit).any())
+        cost = self.master.paid(relaxation.price, fresh)
+        cost += relaxation.vehicle[[trip.kind for trip in fresh]]
+        return bool((value - cost > 1e-11 * self.tree.unit).any())
 
-    def profits(self, routes: list[IntArray]) -> FloatArray:
-        """Give the profits of routes."""
-        stops = [self.problem.stops(route) for route in routes]
-        return optimal_stays(self.instance, stops).profit
+    def values(self, trips: list[Trip]) -> FloatArray:
+        """Give the values of routes."""
+        kinds = self.team.kinds
+        routes = [kinds[kind].problem.alternatives(route) for kind, route in trips]
+        vehicles = [kinds[trip.kind].vehicles[0] for trip in trips]
+        value = stays_along(self.instance, routes, vehicles).profit
+        if self._scale.required:
+            required = self.instance.required[self.instance.alternative_stop]
+            value += self._scale.bonus * np.array([required[route].sum() for route in routes])
+        return value
 
-    def offer(self, routes: list[IntArray]) -> float:
-        """Take routes as the plan if they earn more; return their profit."""
-        profit = float(self.profits(routes).sum())
-        self.tree.offer([self.problem.stops(route) for route in routes], profit)
-        return profit
+    def offer(self, trips: list[Trip]) -> float:
+        """Take routes as the plan if it is better; return its value."""
+        value = float(self.values(trips).sum())
+        if value > self.tree.incumbent.value:
+            routes: list[list[int]] = [[] for _ in range(self.instance.vehicles)]
+            free = [iter(kind.vehicles) for kind in self.team.kinds]
+            for kind, route in trips:
+                routes[next(free[kind])] = self.team.kinds[kind].problem.alternatives(route)
+            self.tree.offer(routes, value)
+        return value
 
-    def round(self, relaxation: Relaxation, vehicles: int, fixed: list[IntArray]) -> None:
+    def round(self, relaxation: Relaxation, vehicles: Sequence[int], fixed: list[Trip]) -> None:
         """Offer a plan of fixed routes and those with the largest shares."""
-        share, stop = relaxation.share, self.network.stop
-        used = np.zeros(len(self.network.number), dtype=np.bool_)
-        chosen: list[IntArray] = []
+        share = relaxation.share
+        used = np.zeros(len(self.team.number), dtype=np.bool_)
+        left = list(vehicles)
+        chosen: list[Trip] = []
         for k in np.argsort(-share, kind="stable")[: np.count_nonzero(share > SHARE)]:
-            route = self.master.routes[k]
-            if len(chosen) < vehicles and not used[stop[route]].any():
-                used[stop[route]] = True
-                chosen.append(route)
+            trip = self.master.trips[k]
+            rows = self.team.rows(trip)
+            if left[trip.kind] and not used[rows].any():
+                used[rows] = True
+                left[trip.kind] -= 1
+                chosen.append(trip)
         self.offer(fixed + chosen)
 
     def converge(self, branch: Branch) -> tuple[Relaxation | None, Proof | None]:
         """Add routes until no other can improve the relaxation, lowering the branch's bound.
 
         Returns the relaxation and the best proof; no relaxation if there was no time or memory for
-        the end. New prices are taken between the best ones so far and those of the relaxation.
+        the end. New prices are taken between those of the best proof and of the relaxation.
         """
-        tree = self.tree
         self.master.enter(branch)
         proof: Proof | None = None
         inertia = INERTIA
         listed = math.inf
         patience = 4 * FIRST_PATIENCE
-        waiting = Clock(patience)
-        while self.clock.left > 0:
-            if self.hear():
+        waiting = self.deadline.child(patience)
+        while self.deadline.left > 0:
+            if self.take_over_better_plan():
                 self.master.enter(branch)
-            relaxation = self.master.solve(self.clock.left)
+            relaxation = self.master.solve(self.deadline)
             if relaxation is None:
                 break
             self.round(relaxation, branch.vehicles, [])
             if proof is None and waiting.left < 0:
-                # It takes long: better a plan and a bound now than only at the end.
-                self.ascend(branch, relaxation.price, patience / 4)
-                dive(self, branch, [], 0.0, 0, Clock(min(patience / 2, self.clock.left)))
-                self.master.enter(branch)
+                self._find_early(branch, relaxation, patience)
                 patience *= 2
-                waiting = Clock(patience)
+                waiting = self.deadline.child(patience)
             price = relaxation.price
             if proof is not None:
                 price = inertia * proof.price + (1 - inertia) * price
-            pricing = self.pricing(branch, price, relaxation)
-            if self.guess(pricing, relaxation, TRIES):
+            pricings = self.pricings(branch, price, relaxation)
+            if self.guess(pricings, relaxation, TRIES):
                 inertia = INERTIA
                 continue
-            if self._small:
-                improving = self._prove_small(pricing, relaxation)
+            improving = self._small and self._prove_small(pricings, relaxation)
             if not self._small:
-                if proof is None:
-                    find_plans(self, branch)
-                    self.master.enter(branch)
-                    proof = self.ascend(branch, price, ASCENT_SECONDS)
-                    if proof is not None:
-                        continue
-                improving = self._prove(pricing, relaxation, branch)
-            bound = pricing.bound(branch.vehicles)
-            tree.lower(branch, bound)
+                if proof is None and (proof := self._first_proof(branch, price)) is not None:
+                    continue
+                improving |= self._prove(pricings, relaxation, branch, price)
             last = proof is None or inertia == 0
-            if proof is None or bound < proof.bound:
-                proof = Proof(bound, price, pricing.value)
-                if tree.gap(bound) < listed / 2 and not self._small:
-                    listed = tree.gap(bound)
+            found = Proof.of(branch, price, pricings)
+            proven = all(one.proven for one in pricings)
+            self.tree.lower(branch, found.bound)
+            if proof is None or found.bound < proof.bound:
+                proof = found
+                gap = self.tree.gap(proof.bound)
+                if gap < listed / 2 and not self._small:
+                    listed = gap
                     solve_by_lists(self, branch, proof, LIST_SECONDS / 5)
-                if not tree.hopeful(branch.bound):
+                if not self.tree.hopeful(branch.bound):
                     break
             if improving:
                 inertia = INERTIA
-            elif last or not pricing.proven:
-                return relaxation if pricing.proven else None, proof
+            elif last or not proven:
+                return relaxation if proven else None, proof
             else:
                 inertia = inertia / 2 if inertia > LEAST_INERTIA else 0.0
         return None, proof
 
-    def pricing(self, branch: Branch, price: FloatArray, relaxation: Relaxation) -> Pricing:
-        """Charge the prices of a branch's stops."""
-        problem = priced(self.problem, price, branch.arcs, self.reach & ~branch.arcs)
-        # Some route of the mix earns this much at these prices, unless none earns anything.
-        floor = max(0.0, (relaxation.profit - float(price.sum())) / branch.vehicles)
-        useful = np.append(problem.graph.worth > 0.0, False)[self.network.stop]
-        return Pricing(problem, branch.arcs & useful, floor)
+    def _find_early(self, branch: Branch, relaxation: Relaxation, patience: float) -> None:
+        """Find a plan and a bound now, since it would take long until there are any."""
+        self.ascend(branch, relaxation.price, patience / 4)
+        dive(self, branch, [], 0.0, 0, self.deadline.child(patience / 2))
+        self.master.enter(branch)
+
+    def _first_proof(self, branch: Branch, price: FloatArray) -> Proof | None:
+        """Find plans, and prices to begin with where labels need bounds."""
+        find_plans(self, branch)
+        self.master.enter(branch)
+        return self.ascend(branch, price, ASCENT_SECONDS)
+
+    def pricings(self, branch: Branch, price: FloatArray, relaxation: Relaxation) -> list[Pricing]:
+        """Charge the prices of a branch's stops, for each type that has vehicles left."""
+        earned = np.zeros(len(branch.vehicles))
+        for column in np.flatnonzero(relaxation.share) if len(earned) > 1 else ():
+            trip = self.master.trips[column]
+            profit = self.master.value[column] - price[self.team.rows(trip)].sum()
+            earned[trip.kind] += relaxation.share[column] * profit
+        whole = relaxation.value - float(price.sum())
+        made = []
+        for k, (kind, arcs) in enumerate(zip(self.team.kinds, branch.arcs, strict=True)):
+            if branch.vehicles[k]:
+                problem = priced(kind.problem, price[kind.stops], arcs, kind.reach & ~arcs)
+                # Some route of the relaxation earns this much, unless none earns anything.
+                mine = whole - float(earned.sum() - earned[k])
+                floor = max(0.0, mine / branch.vehicles[k])
+                useful = np.append(problem.graph.worth > 0.0, False)[kind.network.stop]
+                made.append(Pricing(k, problem, arcs & useful, floor))
+        return made
 
     def guess(
-        self, pricing: Pricing, relaxation: Relaxation, tries: Sequence[tuple[int, int]]
+        self, pricings: list[Pricing], relaxation: Relaxation, tries: Sequence[tuple[int, int]]
     ) -> bool:
-        """Look for routes quickly; the answer is whether any improves the relaxation."""
+        """Look for routes quickly; the answer is whether any improves the relaxation.
+
+        It takes no longer than the last proof did, which finds routes too.
+        """
+        open_pricings = pricings
+        part = self.deadline.child(self._proof_seconds)
         for most, rule in tries:
-            arcs = promising_arcs(pricing.problem, pricing.arcs, most)
-            known = Known([], pricing.floor, math.inf)
-            labels = Labels(with_arcs(pricing.problem, arcs), known, self.memory)
-            labels.extend(no_bounds(), Clock(self.clock.left), GUESS_SECONDS, rule)
-            self.tree.incumbent.labels += known.labels
-            pricing.most = max(pricing.most, known.profit)
-            if self.add(choose_routes(self.network, labels.store, pricing.floor), relaxation):
+            improving = False
+            for pricing in open_pricings:
+                arcs = promising_arcs(pricing.problem, pricing.arcs, most)
+                known = Known([], pricing.floor, math.inf)
+                labels = Labels(with_arcs(pricing.problem, arcs), known, self.memory)
+                begin = time.perf_counter()
+                labels.extend(no_bounds(), part, GUESS_SECONDS, rule)
+                if rule == PROVE and time.perf_counter() - begin > PROVE_SECONDS:
+                    self._small = False  # with all arcs it would take longer still
+                self.tree.incumbent.labels += known.labels
+                pricing.most = max(pricing.most, known.value)
+                improving |= self._add_found(labels, pricing, relaxation)
+            if improving:
                 return True
-            if most >= self.network.alternatives or self.clock.left <= 0:
+            nodes = [one.problem.network.alternatives for one in open_pricings]
+            open_pricings = [
+                one for one, count in zip(open_pricings, nodes, strict=True) if most < count
+            ]
+            if not open_pricings or part.left <= 0:
                 break
         return False
 
-    def _prove_small(self, pricing: Pricing, relaxation: Relaxation) -> bool:
-        """Look for the best route without bounds, which takes long unless there are few labels.
+    def _add_found(self, labels: Labels, pricing: Pricing, relaxation: Relaxation) -> bool:
+        """Add good routes of labels; the answer is whether any improves the relaxation."""
+        network = pricing.problem.network
+        routes = choose_routes(network, labels.store, pricing.floor)
+        return self.add([Trip(pricing.kind, route) for route in routes], relaxation)
+
+    def _prove_small(self, pricings: list[Pricing], relaxation: Relaxation) -> bool:
+        """Look for the best routes without bounds, which takes long unless there are few labels.
 
         The answer is whether any route improves the relaxation.
         """
-        known = Known([], pricing.most, math.inf)
-        labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
-        labels.extend(no_bounds(), Clock(self.clock.left), PROVE_SECONDS, PROVE)
-        self.tree.incumbent.labels += known.labels
-        self._small = pricing.proven = known.proven
-        if known.proven:
-            pricing.value = known.profit
-        return self.add(choose_routes(self.network, labels.store, pricing.floor), relaxation)
-
-    def _prove(self, pricing: Pricing, relaxation: Relaxation, branch: Branch) -> bool:
-        """Look for the best route, until one is found that improves the relaxation, or none is."""
-        known = Known([], pricing.most, math.inf)
-        labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
         improving = False
-        for _ in labels.prove(Clock(self.clock.left), self.penalty, PROVE, PATIENCE):
-            pricing.value = known.profit if known.proven else known.bound
-            self.tree.lower(branch, pricing.bound(branch.vehicles))
-            routes = choose_routes(self.network, labels.store, pricing.floor)
-            improving = self.add(routes, relaxation)
-            if improving or not self.tree.hopeful(branch.bound):
+        for pricing in pricings:
+            known = Known([], pricing.most, math.inf)
+            labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
+            labels.extend(no_bounds(), self.deadline, PROVE_SECONDS, PROVE)
+            self.tree.incumbent.labels += known.labels
+            self._small = pricing.proven = known.proven
+            improving |= self._add_found(labels, pricing, relaxation)
+            if not known.proven:
                 break
-        self.tree.incumbent.labels += known.labels
-        pricing.proven = known.proven
+            pricing.value = known.value
+        return improving
+
+    def _prove(
+        self, pricings: list[Pricing], relaxation: Relaxation, branch: Branch, price: FloatArray
+    ) -> bool:
+        """Look for the best routes of a type, until one improves the relaxation, or none does."""
+        improving = False
+        begin = time.perf_counter()
+        for pricing in pricings:
+            known = Known([], pricing.most, math.inf)
+            labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
+            for _ in labels.prove(self.deadline, self.penalty[pricing.kind], PROVE, PATIENCE):
+                pricing.value = known.value if known.proven else known.bound
+                self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
+                better = self._add_found(labels, pricing, relaxation)
+                improving |= better
+                if better or not self.tree.hopeful(branch.bound):
+                    break
+            self.tree.incumbent.labels += known.labels
+            pricing.proven = known.proven
+            if not self.tree.hopeful(branch.bound):
+                break
+        self._proof_seconds = time.perf_counter() - begin
         return improving
 
     def ascend(self, branch: Branch, price: FloatArray, seconds: float) -> Proof | None:
         """Improve prices as if routes could come back to a stop, which gives a bound quickly."""
-        problem = with_arcs(self.problem, branch.arcs)
-        steps = min(problem.grid_steps(), ASCENT_STEPS)
-        if problem.bounds_seconds(steps) > self.clock.left:
+        kinds = [k for k, vehicles in enumerate(branch.vehicles) if vehicles]
+        problems = [with_arcs(self.team.kinds[k].problem, branch.arcs[k]) for k in kinds]
+        steps = [min(problem.grid_steps(), ASCENT_STEPS) for problem in problems]
+        pairs = list(zip(problems, steps, strict=True))
+        if sum(problem.bounds_seconds(most) for problem, most in pairs) > self.deadline.left:
             return None
-        clock = Clock(min(self.clock.left / 8, seconds))
-        grid = make_grid(*problem, steps)
+        part = self.deadline.child(min(self.deadline.left / 8, seconds))
+        grids = [make_grid(*problem, most) for problem, most in pairs]
         price, state = price.copy(), np.array([1.0, np.inf, 0.0])
-        target = self.tree.incumbent.profit
-        proof: Proof | None = None
-        while proof is None or (clock.left > 0 and state[0] > LAST_STEP):
-            bounds = improve_penalties(*problem, grid, price, state, target, branch.vehicles)
-            paid = float(bounds.penalty.sum())
-            value = float(bounds.root[0]) - paid
-            bound = paid + branch.vehicles * value
-            if proof is None or bound < proof.bound:
-                proof = Proof(bound, bounds.penalty, value)
+        target = self.tree.incumbent.value
+        best: Proof | None = None
+        while best is None or (part.left > 0 and state[0] > LAST_STEP):
+            bound, value = float(price.sum()), np.zeros(len(branch.vehicles))
+            visits = np.zeros(len(price), dtype=np.int64)
+            for k, problem, grid in zip(kinds, problems, grids, strict=True):
+                stops, vehicles = self.team.kinds[k].stops, branch.vehicles[k]
+                bounds = make_bounds(*problem, grid, price[stops])
+                value[k] = float(bounds.root[0] - bounds.penalty.sum())
+                bound += vehicles * value[k]
+                visits[stops] += vehicles * count_visits(*problem, grid, bounds)
+            if best is None or bound < best.bound:
+                best = Proof(bound, price.copy(), value)
                 self.tree.lower(branch, bound)
-        return proof
+            move_penalties(price, state, bound, visits, target)
+        return best
 
 
 def find_plans(generation: Generation, branch: Branch) -> None:
     """Combine the routes found so far; then dive, more and more off the largest shares."""
     _combine_found(generation)
-    clock = Clock(min(generation.clock.left / 4, DIVE_SECONDS))
+    part = generation.deadline.child(min(generation.deadline.left / 4, DIVE_SECONDS))
     for detours in range(DETOURS + 1):
-        if generation.tree.hopeful(branch.bound) and clock.left > 0:
-            dive(generation, branch, [], 0.0, detours, clock)
+        if generation.tree.hopeful(branch.bound) and part.left > 0:
+            dive(generation, branch, [], 0.0, detours, part)
 
 
 def dive(
     generation: Generation,
     branch: Branch,
-    fixed: list[IntArray],
-    profit: float,
+    fixed: list[Trip],
+    value: float,
     detours: int,
-    clock: Clock,
+    deadline: Deadline,
 ) -> None:
-    """Fix the route with the largest share, or another, and mix the others anew."""
-    relaxation = _relax_quickly(generation, branch, fixed, clock)
+    """Fix the route with the largest share, or another, and solve the relaxation of the rest."""
+    relaxation = _relax_quickly(generation, branch, fixed, deadline)
     hopeful, master = generation.tree.hopeful, generation.master
-    if relaxation is None or not hopeful(profit + relaxation.profit):
+    if relaxation is None or not hopeful(value + relaxation.value):
         return
     order = np.argsort(-relaxation.share, kind="stable")[: 1 + detours]
     for k, column in enumerate(order[relaxation.share[order] > SHARE]):
-        route = master.routes[column]
-        earned = profit + master.profit[column]
-        if branch.vehicles == 1:
-            generation.offer([*fixed, route])
-        elif hopeful(profit + relaxation.profit) and clock.left > 0:
-            rest = branch.without(generation.network, route)
-            dive(generation, rest, [*fixed, route], earned, detours - k, clock)
+        trip = master.trips[column]
+        earned = value + master.value[column]
+        if sum(branch.vehicles) == 1:
+            generation.offer([*fixed, trip])
+        elif hopeful(value + relaxation.value) and deadline.left > 0:
+            rest = branch.without(generation.team, trip)
+            dive(generation, rest, [*fixed, trip], earned, detours - k, deadline)
 
 
 def _relax_quickly(
-    generation: Generation, branch: Branch, fixed: list[IntArray], clock: Clock
+    generation: Generation, branch: Branch, fixed: list[Trip], deadline: Deadline
 ) -> Relaxation | None:
     """Add routes as long as some are found without a proof."""
     generation.master.enter(branch)
-    relaxation = generation.master.solve(clock.left)
+    relaxation = generation.master.solve(deadline)
     for _ in range(DIVE_ROUNDS):
-        if relaxation is None or clock.left <= 0:
+        if relaxation is None or deadline.left <= 0:
             return None
         generation.round(relaxation, branch.vehicles, fixed)
-        pricing = generation.pricing(branch, relaxation.price, relaxation)
-        if not generation.guess(pricing, relaxation, TRIES[:2]):
+        pricings = generation.pricings(branch, relaxation.price, relaxation)
+        if not generation.guess(pricings, relaxation, TRIES[:2]):
             break
-        relaxation = generation.master.solve(clock.left)
+        relaxation = generation.master.solve(deadline)
     return relaxation
 
 
 def _combine_found(generation: Generation) -> None:
-    """Combine the routes found so far, those that are best at the prices of their mix."""
-    master, clock = generation.master, generation.clock
-    relaxation = master.solve(clock.left)
-    if relaxation is None or not master.routes:
+    """Combine the routes found so far, those that are best at the prices of their relaxation."""
+    master, deadline = generation.master, generation.deadline
+    relaxation = master.solve(deadline)
+    if relaxation is None or not master.trips:
         return
-    profit = np.array(master.profit)
-    paid = master.paid(relaxation.price, master.routes)
-    best = np.argsort(paid - profit, kind="stable")[:COMBINED]
-    free = np.zeros(len(generation.network.number), dtype=np.bool_)
-    seconds = min(COMBINE_SECONDS, clock.left / 4)
-    _combine(generation, [master.routes[k] for k in best], profit[best], free, seconds)
+    value = np.array(master.value)
+    cost = master.paid(relaxation.price, master.trips)
+    cost += relaxation.vehicle[[trip.kind for trip in master.trips]]
+    best = np.argsort(cost - value, kind="stable")[:COMBINED]
+    free = np.zeros(len(generation.team.number), dtype=np.bool_)
+    part = deadline.child(min(COMBINE_SECONDS, deadline.left / 4))
+    _combine(generation, [master.trips[k] for k in best], value[best], free, part)
 
 
 def solve_by_lists(generation: Generation, branch: Branch, proof: Proof, seconds: float) -> bool:
@@ -462,45 +579,66 @@ def solve_by_lists(generation: Generation, branch: Branch, proof: Proof, seconds
     the prices of the proof: the others earn no more, and the stops pay no more than their
     prices. The answer is whether the branch holds no better plan than the best so far.
     """
-    tree, clock = generation.tree, generation.clock
+    tree, deadline = generation.tree, generation.deadline
     near = tree.gap(proof.bound) / FIRST_LIST
-    while clock.left > 0:
-        generation.hear()
+    while deadline.left > 0:
+        generation.take_over_better_plan()
         whole = tree.gap(proof.bound)
         near = min(near, whole)
-        routes = list_routes(generation, branch, proof, near, seconds)
-        if routes is None:
+        trips = list_trips(generation, branch, proof, near, seconds)
+        if trips is None:
             break
-        generation.add(routes[:COMBINED])
-        profits = generation.profits(routes)
-        limit = min(clock.left, seconds)
-        best = _combine(generation, routes, profits, branch.forced, limit)
+        generation.add(trips[:COMBINED])
+        values = generation.values(trips)
+        best = _combine(generation, trips, values, branch.forced, deadline.child(seconds))
         if best is None:
             break
-        tree.lower(branch, max(tree.incumbent.profit, best, proof.bound - near))
+        tree.lower(branch, max(tree.incumbent.value, best, proof.bound - near))
         if near == whole or not tree.hopeful(branch.bound):
             break
         near *= 2
     return not tree.hopeful(branch.bound)
 
 
-def list_routes(
+def list_trips(
     generation: Generation, branch: Branch, proof: Proof, near: float, seconds: float
-) -> list[IntArray] | None:
+) -> list[Trip] | None:
     """List all routes that earn nearly as much as the best, unless they are too many.
 
-    Of routes with the same stops only the best is listed.
+    Of routes of one type with the same stops only the best is listed.
     """
-    clock, network = generation.clock, generation.network
-    problem = priced(generation.problem, proof.price, branch.arcs, generation.reach & ~branch.arcs)
+    part = generation.deadline.child(min(generation.deadline.left / 2, seconds))
+    trips: list[Trip] = []
+    for kind, vehicles in enumerate(branch.vehicles):
+        if vehicles:
+            found = _list_type(generation, branch, proof, kind, near, part)
+            if found is None:
+                return None
+            trips += found
+    if len(trips) > LIST_ROUTES or len(trips) * COMBINE_TIME > generation.deadline.left:
+        return None
+    return trips
+
+
+def _list_type(
+    generation: Generation,
+    branch: Branch,
+    proof: Proof,
+    number: int,
+    near: float,
+    deadline: Deadline,
+) -> list[Trip] | None:
+    """List the routes of one type."""
+    kind, arcs = generation.team.kinds[number], branch.arcs[number]
+    price = proof.price[kind.stops]
+    problem = priced(kind.problem, price, arcs, kind.reach & ~arcs)
     # A route without a stop that must be visited cannot take the place of one with it.
-    price = np.where(branch.forced, np.inf, np.maximum(0.0, proof.price))
+    price = np.where(branch.forced[kind.stops], np.inf, np.maximum(0.0, price))
     problem = problem._replace(graph=problem.graph._replace(price=price))
-    least = proof.value - near
+    least = float(proof.value[number]) - near
     known = Known([], least, math.inf)
     labels = Labels(problem, known, min(generation.memory, LIST_MEMORY))
-    limit = Clock(min(clock.left / 2, seconds))
-    for _ in labels.prove(limit, generation.penalty.copy(), EVERY, PATIENCE):
+    for _ in labels.prove(deadline, generation.penalty[number].copy(), EVERY, PATIENCE):
         pass
     generation.tree.incumbent.labels += known.labels
     if not known.proven:
@@ -510,33 +648,24 @@ def list_routes(
     useful = np.flatnonzero((label["dead"] == 0) & (label["whole"] >= least))
     useful = useful[np.argsort(-label["whole"][useful], kind="stable")]
     _, first = np.unique(store.visited[useful], axis=0, return_index=True)
-    if len(first) > LIST_ROUTES or len(first) * COMBINE_TIME > clock.left:
+    if len(first) > LIST_ROUTES:
         return None
-    return [route_of(network, store, int(one)) for one in useful[np.sort(first)]]
+    chosen = useful[np.sort(first)].tolist()
+    return [Trip(number, route_of(kind.network, store, label)) for label in chosen]
 
 
 def _combine(
     generation: Generation,
-    routes: list[IntArray],
-    profit: FloatArray,
+    trips: list[Trip],
+    value: FloatArray,
     forced: BoolArray,
-    seconds: float,
+    deadline: Deadline,
 ) -> float | None:
-    """Find the best plan of some routes; return its profit, if it is proven to be the best."""
-    if not routes:
+    """Find the best plan of some routes; return its value, if it is proven to be the best."""
+    if not trips:
         return 0.0
-    found = combine(
-        generation.network,
-        routes,
-        profit / generation.tree.unit,
-        forced,
-        generation.instance.vehicles,
-        seconds,
-        lambda: generation.clock.interrupted,
-    )
-    best = generation.offer([routes[k] for k in found.chosen]) if len(found.chosen) else 0.0
-    if found.interrupted:
-        raise KeyboardInterrupt
+    found = combine(generation.team, trips, value / generation.tree.unit, forced, deadline)
+    best = generation.offer([trips[k] for k in found.chosen]) if len(found.chosen) else 0.0
     return best if found.proven else None
 
 
@@ -544,7 +673,8 @@ def warm_up() -> None:
     """Compile or load every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     for small in (True, False):
-        _solve(instance, Incumbent([], 0.0, np.inf), Clock(60.0), 2**30, small=small)
+        incumbent = Incumbent([[], []], 0.0, np.inf)
+        _search(Generation(instance, incumbent, Deadline(60.0), 2**30, small=small))
 
 
 METHOD = Method(
@@ -552,5 +682,6 @@ METHOD = Method(
     description="Proven best plan for a team: column generation with exact stays and bounds.",
     function=columns,
     options=ExactOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -35,11 +34,13 @@ from decost.exact.labels import (
     sort_queue,
     values_after,
 )
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
 from decost.method.options import ImprovingOptions, Method
+from decost.method.progress import BetterPlan, Reporter
 from decost.method.result import Result
+from decost.method.value import Scale, judged
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
-from decost.problem.plan import Solution
+from decost.problem.plan import alternative_numbers
 from decost.search.construct import first_plan
 from decost.timeline.network import Network, useful_network
 from decost.timeline.routes import best_solution, flatten_routes
@@ -48,7 +49,7 @@ SMALL = 30_000
 """Extensions of labels that are tried without bounds first; most instances need fewer."""
 
 SMALL_NODES = 1_500
-"""Largest instance for which that is done in one go, without looking at the clock."""
+"""Largest instance for which that is done in one go, without looking at the time."""
 
 MANY_CLASSES = 64
 """Lists by time of the labels of a node, unless the problem is small."""
@@ -63,7 +64,7 @@ LAST_STEP = 1e-3
 """Step size of the penalties below which the bounds do not improve any more."""
 
 SORT_TIME = 3e-5
-"""Seconds to bound a label anew, at most; with less time than that for all, it is not done."""
+"""Most seconds to bound a label once more; with less time than that for all, it is not done."""
 
 COPY_TIME = 3e-9
 """Seconds to copy a byte of labels into a larger place, at most."""
@@ -76,6 +77,10 @@ GRID_TIME = 5e-9
 
 GRID_STEPS = (50, 2_500)
 """Least and most steps of the grid."""
+
+
+Hear: TypeAlias = Callable[[float], tuple[list[int], float] | None]
+"""Asks for a route that somebody else has found and its value, if that is larger than this."""
 
 
 class ExactOptions(ImprovingOptions):
@@ -91,20 +96,28 @@ class Problem(NamedTuple):
     graph: Graph
 
     @classmethod
-    def of(cls, instance: Instance, keep: Sequence[int] = ()) -> Problem:
-        """Make an instance ready; some stops are kept even if they are of no use."""
-        network = useful_network(instance, keep)
-        return cls(network, make_graph(network, instance.matrix is None))
+    def of(cls, instance: Instance, keep: Sequence[int] = (), kind: int = 0) -> Problem:
+        """Make an instance ready for vehicles of a type.
 
-    def stops(self, route: IntArray) -> list[int]:
-        """Give the instance's numbers of the stops of a route."""
-        stops: list[int] = self.network.number[self.network.stop[route]].tolist()
-        return stops
+        Some alternatives are kept even if they are of no use.
+        """
+        network = useful_network(instance, keep, kind=kind)
+        return cls(network, make_graph(network, instance.arrays.triangle))
+
+    def alternatives(self, route: IntArray) -> list[int]:
+        """Give the instance's numbers of the alternatives of a route."""
+        numbers: list[int] = self.network.alternative[route].tolist()
+        return numbers
 
     @property
     def full_profits(self) -> FloatArray:
-        """Most that each stop can earn."""
+        """Most that each stop can earn, required ones with their bonus."""
         return np.maximum.reduceat(self.network.node["full_profit"], self.network.first)[:-1]
+
+    @property
+    def penalties(self) -> FloatArray:
+        """First penalties: a required stop pays its bonus, since it is to be visited only once."""
+        return np.where(self.full_profits < self.network.bonus, 0.0, self.network.bonus)
 
     @property
     def full_profit(self) -> float:
@@ -132,10 +145,13 @@ class Problem(NamedTuple):
 
 @dataclass
 class Known:
-    """What a search for one route knows so far; it survives an interruption."""
+    """What a search for one route knows so far; it survives an interruption.
+
+    The route is of alternatives; value and bound count required stops (`decost.method.value`).
+    """
 
     route: list[int]
-    profit: float
+    value: float
     bound: float
     labels: int = 0
     proven: bool = False
@@ -149,28 +165,53 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     to a stop for a penalty. The label that promises most is extended first, so that the promise
     of the next one is a bound on every plan at any time.
     """
-    return prove(instance, options, Clock(options.time_limit, options.progress))
+    return prove(instance, options, Deadline(options.time_limit))
 
 
-def prove(instance: Instance, options: ExactOptions, clock: Clock) -> Result:
-    """Do what `exact` does until a clock says that time is over."""
-    known = Known([], 0.0, float(instance.full_profit.sum()))
-    if instance.nodes <= SMALL_NODES:
-        clock.work(lambda: _try_small(instance, known))
-        if known.proven and clock.interrupted:  # nothing that Ctrl-C could have cut short
+def prove(
+    instance: Instance,
+    options: ExactOptions,
+    deadline: Deadline,
+    better_plan: BetterPlan | None = None,
+) -> Result:
+    """Do what `exact` does until a deadline; a first attempt is made in any case.
+
+    If somebody else looks for plans meanwhile, whom `better_plan` asks, it looks for a proof only.
+    """
+    scale = Scale(instance)
+    known = Known([], 0.0, scale.value_bound)
+    reporter = Reporter(
+        options.progress, deadline, scale, lambda: best_solution(instance, [known.route])
+    )
+    if instance.alternative_count < SMALL_NODES:
+        deadline.work(lambda: _try_small(instance, known))
+        if known.proven and deadline.interrupted:  # nothing that Ctrl-C could have cut short
             raise KeyboardInterrupt
     if not known.proven:
         start = first_plan(instance, options.start)
-        if start.profit > known.profit:
-            known.route, known.profit = list(start.routes[0].stops), start.profit
-        clock.report(known.profit)
-        clock.work(lambda: _begin(instance, known, clock, options.memory_limit * 2**30))
+        if scale.value(start) > known.value:
+            known.route = alternative_numbers(instance, start.routes[0])
+            known.value = scale.value(start)
+        reporter.report(known.value)
+
+        def hear(value: float) -> tuple[list[int], float] | None:
+            plan = better_plan(value) if better_plan is not None else None
+            if plan is None:
+                return None
+            return alternative_numbers(instance, plan.routes[0]), scale.value(plan)
+
+        def search() -> None:
+            problem = Problem.of(instance)
+            known.bound = min(known.bound, problem.full_profit)
+            memory = options.memory_limit * 2**30
+            other = None if better_plan is None else hear
+            for _ in _search(problem, known, memory, deadline, other):
+                reporter.report(known.value, known.value if known.proven else known.bound)
+
+        deadline.work(search)
     solution = best_solution(instance, [known.route])
     details = {"labels": known.labels}
-    if known.proven:
-        return Result(instance, solution, "optimal", solution.profit, details=details)
-    bound = max(solution.profit, known.bound)
-    return Result(instance, solution, "feasible", bound, details=details)
+    return judged(instance, solution, bound=known.bound, proven=known.proven, details=details)
 
 
 def values_to_go(
@@ -180,7 +221,7 @@ def values_to_go(
     wanted: Sequence[BoolArray] | None = None,
     threads: int | None = None,
 ) -> list[FloatArray]:
-    """Give the exact worth of every next step, for a batch of partial routes.
+    """Give the exact value of every next step, for a batch of partial routes.
 
     Parameters
     ----------
@@ -188,7 +229,7 @@ def values_to_go(
         Problems with one vehicle and, for each, the stops visited so far. An instance may
         come more than once.
     wanted
-        By node, which next steps to find the worth of; all by default.
+        By node, which next steps to find the value of; all by default.
     threads
         How many to work on at a time, by default one a core.
 
@@ -203,7 +244,7 @@ def values_to_go(
     def run(instance: Instance, route: Sequence[int], some: BoolArray) -> FloatArray:
         flatten_routes(instance, [route])  # refuses stops that do not exist or come twice
         problem = Problem.of(instance, keep=route)
-        number = np.append(0, problem.network.number)
+        number = problem.network.alternative[: problem.network.alternatives + 1]
         nodes = np.searchsorted(number, np.array(route, dtype=np.int64))
         found = np.empty(len(number))
         store = make_store(problem.network, CAPACITY, CLASSES)
@@ -233,61 +274,74 @@ def warm_up() -> None:
     """Compile or load every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     exact(instance, ExactOptions())
-    _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), Clock(60.0), 2**30)
+    for _ in _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), 2**30, Deadline(60.0)):
+        pass
 
 
 def _try_small(instance: Instance, known: Known) -> None:
     """Extend some labels without bounds, which is enough for most instances."""
-    answer, known.profit, stops, known.labels = solve_small(
-        instance.arrays, instance.matrix is None, SMALL
-    )
-    known.route = stops.tolist()
+    answer, known.value, route, known.labels = solve_small(instance.arrays, SMALL)
+    known.route = route.tolist()
     known.proven = answer == DONE
 
 
-def _begin(instance: Instance, known: Known, clock: Clock, memory: float) -> None:
-    problem = Problem.of(instance)
-    known.bound = min(known.bound, problem.full_profit)
-    _search(problem, known, clock, memory)
+def _search(
+    problem: Problem,
+    known: Known,
+    memory: float,
+    deadline: Deadline,
+    better_plan: Hear | None = None,
+) -> Iterator[None]:
+    """Look for a good route, unless somebody else does; then improve bounds and extend labels.
 
+    It yields whenever more may be known.
+    """
 
-def _search(problem: Problem, known: Known, clock: Clock, memory: float) -> None:
-    """Look for a good route, unless somebody else does; then improve bounds and extend labels."""
-    seconds = min(FIRST_SEARCH, clock.left / 4)
-    if problem.bounds_seconds() > clock.left:
-        seconds = clock.left
+    def root() -> Labels:
+        return Labels(problem, known, memory, problem.grain, better_plan)
+
+    seconds = min(FIRST_SEARCH, deadline.left / 4)
+    if problem.bounds_seconds() > deadline.left:
+        seconds = deadline.left
     if known.labels == 0:  # too large to be tried in one go before
-        labels = Labels(problem, known, memory, problem.grain)
-        labels.extend(no_bounds(), clock, min(FIRST_PATIENCE, seconds), PROVE)
+        root().extend(no_bounds(), deadline, min(FIRST_PATIENCE, seconds), PROVE)
+        yield
     if known.proven:
         return
-    if not clock.listens:
-        labels = Labels(problem, known, memory, problem.grain)
-        labels.extend(no_bounds(), clock, seconds, GUESS)
-    labels = Labels(problem, known, memory, problem.grain)
-    for _ in labels.prove(clock, np.zeros(len(problem.network.number)), PROVE):
-        pass
+    if better_plan is None:
+        root().extend(no_bounds(), deadline, seconds, GUESS)
+        yield
+    yield from root().prove(deadline, problem.penalties, PROVE)
 
 
 class Labels:
     """Labels from the empty route on, extended a slice at a time; `known` learns from them.
 
-    All profits are multiples of `grain`, if it is not 0.
+    All profits are multiples of `grain`, if it is not 0. Plans that `better_plan` has heard of are
+    taken over.
     """
 
-    def __init__(self, problem: Problem, known: Known, memory: float, grain: float = 0.0) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        known: Known,
+        memory: float,
+        grain: float = 0.0,
+        better_plan: Hear | None = None,
+    ) -> None:
         self._problem = problem
         self._known = known
         self._memory = memory
         self._grain = grain
+        self._better_plan = better_plan
         self.store = make_store(problem.network, CAPACITY, MANY_CLASSES)
-        plant_root(problem.network, self.store, known.profit)
+        plant_root(problem.network, self.store, known.value)
         self._bounds: Bounds | None = None
         self.full = False
         self.done = False
 
     def prove(
-        self, clock: Clock, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
+        self, deadline: Deadline, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
     ) -> Iterator[None]:
         """Improve bounds and extend labels in turn until all is known; stop where you like.
 
@@ -295,24 +349,24 @@ class Labels:
         there is no time for bounds.
         """
         problem, known, grain = self._problem, self._known, self._grain
-        if problem.bounds_seconds() > clock.left:
+        if problem.bounds_seconds() > deadline.left:
             return
         grid = make_grid(*problem, problem.grid_steps())
         state = np.array([1.0, np.inf, 0.0])
-        bounds = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
+        bounds = improve_penalties(*problem, grid, penalty, state, known.value)
         known.bound = min(known.bound, rounded(bounds.root[0], grain))
-        while not self.done and not self.full and clock.left > 0:
-            end = time.perf_counter() + min(patience, clock.left)
-            while time.perf_counter() < end and state[0] > LAST_STEP and known.bound > known.profit:
-                better = improve_penalties(*problem, grid, penalty, state, known.profit, 1)
+        while not self.done and not self.full and deadline.left > 0:
+            part = deadline.child(patience)
+            while part.left > 0 and state[0] > LAST_STEP and known.bound > known.value:
+                better = improve_penalties(*problem, grid, penalty, state, known.value)
                 if better.root[0] < bounds.root[0]:
                     bounds = better
                 known.bound = min(known.bound, rounded(bounds.root[0], grain))
-            self.extend(bounds, clock, 2 * patience, rule)
+            self.extend(bounds, deadline, 2 * patience, rule)
             patience *= 1.5
             yield
 
-    def extend(self, bounds: Bounds, clock: Clock, seconds: float, rule: int) -> None:
+    def extend(self, bounds: Bounds, deadline: Deadline, seconds: float, rule: int) -> None:
         """Go on for so many seconds; by the rule `GUESS` it is quick but proves nothing.
 
         Without bounds, nothing is proven until the queue is empty.
@@ -322,17 +376,17 @@ class Labels:
         known, problem = self._known, self._problem
         known.labels -= int(self.store.counter[LABELS])
         queued = int(self.store.counter[QUEUED])
-        if bounded and bounds is not self._bounds and queued * SORT_TIME < clock.left:
+        if bounded and bounds is not self._bounds and queued * SORT_TIME < deadline.left:
             sort_queue(*problem, bounds, self.store)
             self._bounds = bounds
         try:
-            for work in clock.slices(seconds):
-                self._take_over(clock.better_plan(float(self.store.best[0])))
+            for work in deadline.slices(seconds):
+                self._take_over_better_plan()
                 answer = extend_labels(*problem, bounds, self.store, self._grain, rule, work)
                 if answer == FULL:
                     size = sum(array.nbytes for array in self.store)
                     self.full = 3 * size > self._memory
-                    if self.full or size * COPY_TIME > clock.left:
+                    if self.full or size * COPY_TIME > deadline.left:
                         break
                     self.store = grow(self.store)
                 elif answer == DONE:
@@ -342,20 +396,20 @@ class Labels:
             known.labels += int(store.counter[LABELS])
             if store.counter[BEST] >= 0:
                 route = route_of(problem.network, store, store.counter[BEST])
-                known.route = problem.stops(route)
-                known.profit = float(store.best[0])
+                known.route = problem.alternatives(route)
+                known.value = float(store.best[0])
             if bounded and rule != GUESS:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
-                known.bound = max(known.profit, min(known.bound, rounded(promised, self._grain)))
+                known.bound = max(known.value, min(known.bound, rounded(promised, self._grain)))
             self.done = answer == DONE
             known.proven = self.done and rule != GUESS
-            clock.report(known.profit, known.profit if known.proven else known.bound)
 
-    def _take_over(self, plan: Solution | None) -> None:
-        """Look only for routes that are better than a plan."""
-        if plan is not None:
-            self._known.route, self._known.profit = list(plan.routes[0].stops), plan.profit
-            self.store.best[0], self.store.counter[BEST] = plan.profit, -1
+    def _take_over_better_plan(self) -> None:
+        """If somebody else has a better plan, look only for routes that are better than it."""
+        better = self._better_plan(float(self.store.best[0])) if self._better_plan else None
+        if better is not None:
+            self._known.route, self._known.value = better
+            self.store.best[0], self.store.counter[BEST] = self._known.value, -1
 
 
 def rounded(bound: float, grain: float) -> float:
@@ -370,6 +424,6 @@ METHOD = Method(
     description="Proven best plan for one vehicle: label setting with exact stays and bounds.",
     function=exact,
     options=ExactOptions,
-    teams=False,
+    can=("vehicles", "alternatives", "required"),
     warm_up=warm_up,
 )

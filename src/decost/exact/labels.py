@@ -367,13 +367,13 @@ def settle(network: Network, graph: Graph, store: Store, new: int, rule: int, ti
 
 
 @lean
-def onward(network: Network, bounds: Bounds, store: Store, label: int, b: int) -> float:
+def onward(bounds: Bounds, store: Store, label: int, b: int) -> float:
     """Bound on the penalised profit of a label that starts service in step b or later."""
     node = store.label[label].node
     if b >= bounds.best.shape[1]:
         return -np.inf
     to = bounds.successor[node, b]
-    if to >= 0 and has_visited(store.visited, label, network.stop[to]):
+    if to >= 0 and has_visited(store.visited, label, to):
         return float(bounds.second[node, b])
     return float(bounds.best[node, b])
 
@@ -393,7 +393,7 @@ def upper_bound(network: Network, graph: Graph, bounds: Bounds, store: Store, la
     time = here.time - bounds.begin
     first_step = int(np.floor(time / bounds.step + ARC_EPSILON))
     if here.piece_count == 0:
-        return float(here.value) + onward(network, bounds, store, label, first_step) + refund
+        return float(here.value) + onward(bounds, store, label, first_step) + refund
     piece = here.piece_first
     end = piece + here.piece_count
     room = 0.0
@@ -418,7 +418,7 @@ def upper_bound(network: Network, graph: Graph, bounds: Bounds, store: Store, la
                 piece += 1
                 if piece < end:
                     rest = store.pieces[piece, 1]
-        high = max(high, profit + onward(network, bounds, store, label, low))
+        high = max(high, profit + onward(bounds, store, label, low))
     return high + refund
 
 
@@ -520,20 +520,21 @@ def extend_labels(
 
 
 @jit
-def solve_small(arrays: Arrays, triangle: bool, work: int) -> tuple[int, float, IntArray, int]:
+def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
     """Find the best route without bounds, if so much work and not too many labels are enough.
 
-    Returns whether it is `DONE`, the best route's profit, its stops, and the number of labels. All
-    in one kernel: to hand networks, graphs and labels over to Python takes as long as to solve.
+    Returns whether it is `DONE`, the best route's value, its alternatives, and the number of
+    labels. All in one kernel: to hand networks, graphs and labels over to Python takes as long as
+    to solve.
     """
-    network = reduced_network(arrays, triangle, np.zeros(0, dtype=np.bool_), True)
-    graph = make_graph(network, triangle)
+    network = reduced_network(arrays, np.zeros(0, dtype=np.bool_), True, 0)
+    graph = make_graph(network, arrays.triangle)
     store = make_store(network, CAPACITY, CLASSES)
     plant_root(network, store, 0.0)
     rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
     answer = extend_labels(network, graph, no_bounds(), store, 0.0, rule, work)
     route = route_of(network, store, store.counter[BEST])
-    return answer, store.best[0], network.number[network.stop[route]], store.counter[LABELS]
+    return answer, store.best[0], network.alternative[route], store.counter[LABELS]
 
 
 @jit

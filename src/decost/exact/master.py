@@ -6,72 +6,77 @@ program gives a plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import highspy
 import numpy as np
 
+from decost.exact.pricing import Team, Trip
 from decost.exact.tree import ACCURACY, Branch
-from decost.method.interruptible import run_interruptibly
+from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, FloatArray, IntArray
-from decost.timeline.network import Network
 
-PROFIT_UNITS = 1000.0
-"""Profit of all stops together in the programs, whatever it is in the instance."""
+UNITS = 1000.0
+"""Value of all stops together in the programs, whatever it is in the instance."""
 
 
 class Relaxation(NamedTuple):
-    """The best mix of routes: its profit, their shares, and the prices of stops and vehicles."""
+    """An optimum of the relaxation: value, shares of routes, duals of stops and of vehicles."""
 
-    profit: float
+    value: float
     share: FloatArray
-    price: FloatArray
-    vehicle: float
+    price: FloatArray  # (row,)
+    vehicle: FloatArray  # (type,)
 
 
 class Master:
     """The linear relaxation of the master problem on the routes found so far, the columns.
 
-    Profits are given in `unit`, what there is to earn in all.
+    Values are given in `unit`, that of all stops.
     """
 
-    def __init__(self, network: Network, vehicles: int, unit: float) -> None:
-        self.routes: list[IntArray] = []
-        self.profit: list[float] = []
-        self._seen: set[bytes] = set()
-        self._network = network
+    def __init__(self, team: Team, unit: float) -> None:
+        self.trips: list[Trip] = []
+        self.value: list[float] = []
+        self._seen: set[tuple[int, bytes]] = set()
+        self._column: list[list[int]] = [[] for _ in team.kinds]
+        self._team = team
         self._unit = unit
-        self._stops = len(network.number)
+        self._stops = len(team.number)
         self._forced = np.zeros(self._stops, dtype=np.bool_)
-        self._highs = _program(self._forced, vehicles)
+        self._highs = _program(self._forced, [len(kind.vehicles) for kind in team.kinds])
         # A stop that must be visited may be missed at a price that no plan can pay.
         missed = list(np.arange(self._stops)[:, None])
         _add_columns(self._highs, np.full(self._stops, -2.0), missed, 0.0)
 
-    def fresh(self, routes: list[IntArray]) -> list[IntArray]:
+    def fresh(self, trips: list[Trip]) -> list[Trip]:
         """Leave out the routes that are there already."""
-        return [route for route in routes if route.tobytes() not in self._seen]
+        return [trip for trip in trips if (trip.kind, trip.route.tobytes()) not in self._seen]
 
-    def add(self, routes: list[IntArray], profit: FloatArray) -> None:
+    def add(self, trips: list[Trip], value: FloatArray) -> None:
         """Add routes."""
-        self._seen.update(route.tobytes() for route in routes)
-        self.routes += routes
-        self.profit += profit.tolist()
-        _add_columns(self._highs, profit / self._unit, _rows(self._network, routes))
+        for column, trip in enumerate(trips, start=len(self.trips)):
+            self._seen.add((trip.kind, trip.route.tobytes()))
+            self._column[trip.kind].append(column)
+        self.trips += trips
+        self.value += value.tolist()
+        _add_columns(self._highs, value / self._unit, _rows(self._team, trips))
 
     def enter(self, branch: Branch) -> None:
         """Allow only what a branch allows."""
         self._forced = branch.forced
-        most = np.where(branch.forced, np.inf, 0.0)
-        if self.routes:
-            size = [len(route) for route in self.routes]
-            head = np.concatenate(self.routes)
+        most = np.append(np.where(branch.forced, np.inf, 0.0), np.empty(len(self.trips)))
+        for kind, arcs, column in zip(self._team.kinds, branch.arcs, self._column, strict=True):
+            if not column:
+                continue
+            routes = [self.trips[k].route for k in column]
+            head = np.concatenate(routes)
             tail = np.roll(head, 1)
-            first = np.cumsum([0, *size[:-1]])
-            tail[first] = self._network.start
-            allowed = np.logical_and.reduceat(branch.arcs[tail, head], first)
-            most = np.append(most, np.where(allowed, np.inf, 0.0))
+            first = np.cumsum([0, *(len(route) for route in routes[:-1])])
+            tail[first] = kind.network.start
+            allowed = np.logical_and.reduceat(arcs[tail, head], first)
+            most[self._stops + np.array(column)] = np.where(allowed, np.inf, 0.0)
         self._highs.changeColsBounds(
             len(most), np.arange(len(most), dtype=np.int32), np.zeros(len(most)), most
         )
@@ -79,23 +84,24 @@ class Master:
         rows = np.arange(len(most), dtype=np.int32)
         self._highs.changeRowsBounds(len(most), rows, least, most)  # type: ignore[attr-defined]
 
-    def solve(self, seconds: float) -> Relaxation | None:
-        """Find the best mix; nothing if time is up."""
+    def solve(self, deadline: Deadline) -> Relaxation | None:
+        """Solve the relaxation; nothing if time is up."""
         highs = self._highs
-        highs.setOptionValue("time_limit", highs.getRunTime() + max(0.0, seconds))
+        highs.setOptionValue("time_limit", highs.getRunTime() + max(0.0, deadline.left))
         highs.run()
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = highs.getSolution()
         share = np.array(solution.col_value[self._stops :])
-        dual = np.array(solution.row_dual) / PROFIT_UNITS * self._unit
-        price = np.where(self._forced, dual[:-1], np.maximum(0.0, dual[:-1]))
-        profit = highs.getInfo().objective_function_value / PROFIT_UNITS * self._unit
-        return Relaxation(profit, share, price, max(0.0, float(dual[-1])))
+        dual = np.array(solution.row_dual) / UNITS * self._unit
+        price, vehicle = dual[: self._stops], dual[self._stops :]
+        price = np.where(self._forced, price, np.maximum(0.0, price))
+        value = highs.getInfo().objective_function_value / UNITS * self._unit
+        return Relaxation(value, share, price, np.maximum(0.0, vehicle))
 
-    def paid(self, price: FloatArray, routes: list[IntArray]) -> FloatArray:
+    def paid(self, price: FloatArray, trips: Iterable[Trip]) -> FloatArray:
         """Add up the prices of the stops of each route."""
-        return np.array([price[self._network.stop[route]].sum() for route in routes])
+        return np.array([price[self._team.rows(trip)].sum() for trip in trips])
 
 
 class Combination(NamedTuple):
@@ -103,44 +109,41 @@ class Combination(NamedTuple):
 
     chosen: IntArray
     proven: bool
-    interrupted: bool
 
 
 def combine(
-    network: Network,
-    routes: list[IntArray],
-    profit: FloatArray,
+    team: Team,
+    trips: list[Trip],
+    value: FloatArray,
     forced: BoolArray,
-    vehicles: int,
-    seconds: float,
-    stopped: Callable[[], bool],
+    deadline: Deadline,
 ) -> Combination:
-    """Find the best plan of some routes, whose profits are shares of all there is to earn."""
-    highs = _program(forced, vehicles)
-    _add_columns(highs, profit, _rows(network, routes))
-    size = len(routes)
+    """Find the best plan of some routes, whose values are shares of that of all stops."""
+    highs = _program(forced, [len(kind.vehicles) for kind in team.kinds])
+    _add_columns(highs, value, _rows(team, trips))
+    size = len(trips)
     whole = np.full(size, highspy.HighsVarType.kInteger.value, dtype=np.uint8)
     highs.changeColsIntegrality(size, np.arange(size, dtype=np.int32), whole)
-    highs.setOptionValue("time_limit", max(0.0, seconds))
+    highs.setOptionValue("time_limit", max(0.0, deadline.left))
     highs.setOptionValue("mip_rel_gap", ACCURACY)
     highs.setOptionValue("mip_abs_gap", 0.0)
     highs.HandleUserInterrupt = True
-    interrupted = run_interruptibly(highs.run, highs.cancelSolve, stopped)
+    deadline.run(highs.run, highs.cancelSolve)
     info, status, statuses = highs.getInfo(), highs.getModelStatus(), highspy.HighsModelStatus
     chosen = np.empty(0, dtype=np.int64)
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         chosen = np.flatnonzero(np.array(highs.getSolution().col_value) > 0.5)
     proven = status in (statuses.kOptimal, statuses.kInfeasible)
-    return Combination(chosen, proven, interrupted)
+    return Combination(chosen, proven)
 
 
-def _rows(network: Network, routes: list[IntArray]) -> list[IntArray]:
-    """Give the rows of routes: their stops, and the last one for a vehicle."""
-    return [np.append(network.stop[route], len(network.number)) for route in routes]
+def _rows(team: Team, trips: list[Trip]) -> list[IntArray]:
+    """Give the rows of routes: their stops, and behind all stops one for the vehicle's type."""
+    return [np.append(team.rows(trip), len(team.number) + trip.kind) for trip in trips]
 
 
-def _program(forced: BoolArray, vehicles: int) -> highspy.Highs:
-    """Write the rows: a stop is visited once at most, or has to be; so many vehicles."""
+def _program(forced: BoolArray, vehicles: Sequence[int]) -> highspy.Highs:
+    """Write the rows: a stop is visited once at most, or has to be; so many vehicles a type."""
     highs = highspy.Highs()  # type: ignore[no-untyped-call]
     settings = {
         "output_flag": False,
@@ -158,21 +161,21 @@ def _program(forced: BoolArray, vehicles: int) -> highspy.Highs:
     return highs
 
 
-def _row_bounds(forced: BoolArray, vehicles: int) -> tuple[FloatArray, FloatArray]:
-    least = np.append(np.where(forced, 1.0, -np.inf), -np.inf)
-    return least, np.append(np.ones(len(forced)), float(vehicles))
+def _row_bounds(forced: BoolArray, vehicles: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    least = np.append(np.where(forced, 1.0, -np.inf), np.full(len(vehicles), -np.inf))
+    return least, np.append(np.ones(len(forced)), np.array(vehicles, dtype=np.float64))
 
 
 def _add_columns(
-    highs: highspy.Highs, profit: FloatArray, rows: Sequence[IntArray], most: float = np.inf
+    highs: highspy.Highs, value: FloatArray, rows: Sequence[IntArray], most: float = np.inf
 ) -> None:
-    """Write columns by their rows, the profits given as a share of all there is to earn."""
+    """Write columns by their rows, the values given as shares of that of all stops."""
     size = len(rows)
     row = np.concatenate([np.empty(0), *rows]).astype(np.int32)
     start = np.cumsum([0, *map(len, rows)])[:-1].astype(np.int32)
     highs.addCols(
         size,
-        profit * PROFIT_UNITS,
+        value * UNITS,
         np.zeros(size),
         np.full(size, most),
         len(row),

@@ -16,6 +16,8 @@ arc, then stops between its ends cannot be left out any more, and their worth is
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from decost.compiled import jit
@@ -32,9 +34,80 @@ RANKED = 5_000
 """How many of the best routes these are chosen from."""
 
 
-def team_problem(instance: Instance) -> tuple[Problem, BoolArray]:
-    """Make an instance ready for a team; also give the arcs between nodes that time allows."""
-    problem = Problem.of(instance)
+class Kind(NamedTuple):
+    """Vehicles of one type: which they are, and what is there for them.
+
+    A stop has a row in the master problem, which is the same for all types.
+    """
+
+    vehicles: tuple[int, ...]
+    problem: Problem
+    reach: BoolArray  # (node, node), arcs that time allows
+    stops: IntArray  # (stop,), their rows
+    row: IntArray  # (node,), the rows of their stops, -1 at the start and the end
+
+    @property
+    def network(self) -> Network:
+        """The network of these vehicles."""
+        return self.problem.network
+
+
+class Trip(NamedTuple):
+    """A route, as nodes of the network of a type of vehicles."""
+
+    kind: int
+    route: IntArray
+
+
+class Team(NamedTuple):
+    """All types of vehicles, and the stops that any of them can visit."""
+
+    kinds: tuple[Kind, ...]
+    number: IntArray  # (row,), the instance's numbers of stops
+    full_profits: FloatArray  # (row,), with the bonus of required stops
+
+    @classmethod
+    def of(cls, instance: Instance) -> Team:
+        """Make an instance ready for a team."""
+        vehicle_type = instance.arrays.vehicle_type
+        types = range(len(instance.arrays.type_start))
+        made = [type_problem(instance, t) for t in types]
+        number = np.unique(np.concatenate([problem.network.number for problem, _ in made]))
+        full_profits = np.zeros(len(number))
+        kinds = []
+        for t, (problem, reach) in zip(types, made, strict=True):
+            network = problem.network
+            stops = np.searchsorted(number, network.number)
+            full_profits[stops] = np.maximum(full_profits[stops], problem.full_profits)
+            row = np.append(stops, -1)[network.stop]
+            vehicles = tuple(np.flatnonzero(vehicle_type == t).tolist())
+            kinds.append(Kind(vehicles, problem, reach, stops, row))
+        return cls(tuple(kinds), number, full_profits)
+
+    @property
+    def grain(self) -> float:
+        """A number of which the values of all plans are multiples, 0 if there is none."""
+        grains = [kind.problem.grain for kind in self.kinds if len(kind.stops)]
+        return float(np.gcd.reduce(np.array(grains, dtype=np.int64))) if all(grains) else 0.0
+
+    def rows(self, trip: Trip) -> IntArray:
+        """Give the rows of the stops of a route."""
+        return self.kinds[trip.kind].row[trip.route]
+
+    def nodes_at(self, row: int) -> list[BoolArray]:
+        """Mark the nodes of a stop, for each type."""
+        return [kind.row == row for kind in self.kinds]
+
+
+def team_bytes(instance: Instance) -> float:
+    """Estimate how much room a team takes, for the deadlines and arcs of every type."""
+    arrays = instance.arrays
+    return 24.0 * float((arrays.admits.sum(axis=1).astype(np.float64) ** 2).sum())
+
+
+def type_problem(instance: Instance, kind: int) -> tuple[Problem, BoolArray]:
+    """Make an instance ready for a type of vehicles; also give the arcs that time allows."""
+    problem = Problem.of(instance, kind=kind)
     network = problem.network
     node = network.node
     leave = node["open"] + node["min_stay"]

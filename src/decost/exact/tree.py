@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from decost.exact.exact import rounded
-from decost.method.clock import Clock
-from decost.problem.instance import BoolArray, FloatArray, IntArray
-from decost.problem.plan import Solution
-from decost.timeline.network import Network
+from decost.exact.pricing import Team, Trip
+from decost.method.progress import Reporter
+from decost.problem.instance import BoolArray, FloatArray
 
 ACCURACY = 1e-9
 """Share of all profit that a bound may be above a plan that counts as proven."""
@@ -23,10 +23,14 @@ SHARE = 1e-6
 
 @dataclass
 class Incumbent:
-    """The best plan so far, by stops, and what is proven of it; it survives an interruption."""
+    """The best plan so far, and what is proven of it; it survives an interruption.
+
+    Routes are of alternatives, one a vehicle; value and bound count required stops
+    (`decost.method.value`).
+    """
 
     routes: list[list[int]]
-    profit: float
+    value: float
     bound: float
     proven: bool = False
     labels: int = 0
@@ -35,70 +39,147 @@ class Incumbent:
 
 @dataclass
 class Branch:
-    """Some of all plans: stops that must be visited, arcs that may be used, and a bound."""
+    """Some of all plans: stops that must be visited, arcs that may be used, and a bound.
+
+    Stops go by their rows; arcs and the number of vehicles are given for each type.
+    """
 
     bound: float
     forced: BoolArray
-    arcs: BoolArray
-    vehicles: int
+    arcs: tuple[BoolArray, ...]
+    vehicles: tuple[int, ...]
 
-    def without(self, network: Network, route: IntArray) -> Branch:
+    def without(self, team: Team, trip: Trip) -> Branch:
         """Give what is left to the others when one vehicle drives a route."""
-        forced, arcs = self.forced.copy(), self.arcs.copy()
-        stops = network.stop[route]
-        forced[stops] = False
-        taken = np.isin(network.stop, stops)
-        arcs[taken] = arcs[:, taken] = False
-        return Branch(self.bound, forced, arcs, self.vehicles - 1)
+        forced = self.forced.copy()
+        rows = team.rows(trip)
+        forced[rows] = False
+        arcs = self._closed([np.isin(kind.row, rows) for kind in team.kinds])
+        vehicles = list(self.vehicles)
+        vehicles[trip.kind] -= 1
+        return Branch(self.bound, forced, arcs, tuple(vehicles))
 
     def divide(
-        self, network: Network, routes: list[IntArray], share: FloatArray
-    ) -> list[Branch] | None:
-        """Divide by a stop of which a mix of routes visits a part, or else by such an arc.
+        self, team: Team, trips: Sequence[Trip], share: FloatArray
+    ) -> tuple[Branch, Branch] | None:
+        """Divide by something that shares of routes do in part.
 
-        None if the mix is a plan: only rounding is between the bound and it.
+        That is the visit of a stop, at all, by a type of vehicles, or by one of its alternatives;
+        or else an arc. None if the shares make a plan: only rounding is between the bound and it.
         """
-        visits = np.zeros(len(network.number))
-        flow = np.zeros(self.arcs.shape)
-        for route, part in zip(routes, share, strict=False):
+        flows = [np.zeros(arcs.shape) for arcs in self.arcs]
+        for (kind, route), part in zip(trips, share, strict=False):
             if part > 0:
-                visits[network.stop[route]] += part
-                flow[np.append(network.start, route[:-1]), route] += part
-        parts = np.minimum(visits, 1 - visits)
-        parts[self.forced] = 0.0
-        stop = int(np.argmax(parts))
-        forced, arcs, others = self.forced.copy(), self.arcs.copy(), self.arcs.copy()
-        if parts[stop] > SHARE:
-            forced[stop] = True
-            here = network.stop == stop
-            others[here] = others[:, here] = False
-        else:
-            parts = np.minimum(flow, 1 - flow)
-            tail, head = np.unravel_index(np.argmax(parts), parts.shape)
-            if parts[tail, head] <= SHARE:
-                return None
-            forced[network.stop[head]] = True
-            arcs[:, head] = False
-            if tail != network.start:
-                forced[network.stop[tail]] = True
-                arcs[tail] = False
-            arcs[tail, head] = True
-            others[tail, head] = False
-        return [
-            Branch(self.bound, forced, arcs, self.vehicles),
-            Branch(self.bound, self.forced, others, self.vehicles),
-        ]
+                flows[kind][np.append(team.kinds[kind].network.start, route[:-1]), route] += part
+        nodes = [flow.sum(axis=0) for flow in flows]
+        visits = np.zeros((len(flows), len(self.forced) + 1))  # what is no stop has row -1
+        for kind, (one, part) in enumerate(zip(team.kinds, nodes, strict=True)):
+            np.add.at(visits[kind], one.row, part)
+        visits = visits[:, :-1]
+        stop = _undecided([np.where(self.forced, 0.0, visits.sum(axis=0))])
+        if stop is not None:
+            return self._by_visit(team, stop[1])
+        stop = _undecided(list(visits))
+        if stop is not None:
+            return self._by_visit(team, stop[1], stop[0])
+        place = _undecided(nodes)
+        if place is not None:
+            return self._by_node(team, *place)
+        arc = _undecided(flows)
+        return None if arc is None else self._by_arc(team, *arc)
+
+    def _by_visit(self, team: Team, row: int, kind: int | None = None) -> tuple[Branch, Branch]:
+        """Divide by whether a stop is visited, or is by vehicles of a type."""
+        here = team.nodes_at(row)
+        others = [at & (kind not in (None, k)) for k, at in enumerate(here)]
+        mine = [at & (kind in (None, k)) for k, at in enumerate(here)]
+        return (
+            replace(self, forced=self._forced(row), arcs=self._closed(others)),
+            replace(self, arcs=self._closed(mine)),
+        )
+
+    def _by_node(self, team: Team, kind: int, node: int) -> tuple[Branch, Branch]:
+        """Divide by whether vehicles of a type visit a node."""
+        row = team.kinds[kind].row[node]
+        without = list(self.arcs)
+        without[kind] = without[kind].copy()
+        without[kind][node] = without[kind][:, node] = False
+        return (
+            replace(self, forced=self._forced(row), arcs=self._closed(_others(team, kind, node))),
+            replace(self, arcs=tuple(without)),
+        )
+
+    def _by_arc(self, team: Team, kind: int, tail: int, head: int) -> tuple[Branch, Branch]:
+        """Divide by whether vehicles of a type use an arc."""
+        mine = team.kinds[kind]
+        closed, rows = _others(team, kind, head), [mine.row[head]]
+        if tail != mine.network.start:
+            rows.append(mine.row[tail])
+            pairs = zip(closed, _others(team, kind, tail), strict=True)
+            closed = [one | other for one, other in pairs]
+        used, without = list(self._closed(closed)), list(self.arcs)
+        used[kind] = used[kind].copy()
+        used[kind][:, head] = False
+        if tail != mine.network.start:
+            used[kind][tail] = False
+        used[kind][tail, head] = True
+        without[kind] = without[kind].copy()
+        without[kind][tail, head] = False
+        return (
+            replace(self, forced=self._forced(*rows), arcs=tuple(used)),
+            replace(self, arcs=tuple(without)),
+        )
+
+    def _forced(self, *rows: int) -> BoolArray:
+        """Mark some more stops that must be visited."""
+        forced = self.forced.copy()
+        forced[list(rows)] = True
+        return forced
+
+    def _closed(self, nodes: Sequence[BoolArray]) -> tuple[BoolArray, ...]:
+        """Give the arcs that are left without some nodes, which are marked for each type."""
+        return tuple(
+            arcs & ~at & ~at[:, None] if at.any() else arcs
+            for arcs, at in zip(self.arcs, nodes, strict=True)
+        )
+
+
+def root_branch(team: Team, bound: float) -> Branch:
+    """Give the branch of all plans."""
+    free = np.zeros(len(team.number), dtype=np.bool_)
+    arcs = tuple(kind.reach for kind in team.kinds)
+    return Branch(bound, free, arcs, tuple(len(kind.vehicles) for kind in team.kinds))
+
+
+def _others(team: Team, kind: int, node: int) -> list[BoolArray]:
+    """Mark all other nodes of the stop of a node, for each type."""
+    nodes = team.nodes_at(team.kinds[kind].row[node])
+    nodes[kind][node] = False
+    return nodes
+
+
+def _undecided(parts: Sequence[FloatArray]) -> tuple[int, ...] | None:
+    """Find what is nearest to a half, by its array and place, if anything is not whole."""
+    rest = [np.minimum(part, 1 - part) for part in parts]
+    most = [part.max(initial=0.0) for part in rest]
+    which = int(np.argmax(most))
+    if most[which] <= SHARE:
+        return None
+    place = np.unravel_index(np.argmax(rest[which]), rest[which].shape)
+    return which, *map(int, place)
 
 
 class Tree:
     """Branches that may hold a plan better than the incumbent, the largest bound first.
 
-    All profits are multiples of `grain`, if it is not 0; `unit` is what there is to earn in all.
+    All values are multiples of `grain`, if it is not 0; `unit` is the value of all stops.
     """
 
-    def __init__(self, incumbent: Incumbent, clock: Clock, grain: float, unit: float) -> None:
+    def __init__(
+        self, incumbent: Incumbent, grain: float, unit: float, reporter: Reporter | None = None
+    ) -> None:
         self.incumbent = incumbent
-        self.clock = clock
+        self._reporter = reporter
         self.grain = grain
         self.unit = unit
         self.given_up = 0.0
@@ -125,12 +206,12 @@ class Tree:
 
     def hopeful(self, bound: float) -> bool:
         """Whether a plan that keeps a bound may be better than the incumbent."""
-        profit = self.incumbent.profit
-        return rounded(bound, self.grain) > profit * (1 + ACCURACY) + 1e-12 * self.unit
+        value = self.incumbent.value
+        return rounded(bound, self.grain) > value * (1 + ACCURACY) + 1e-12 * self.unit
 
     def gap(self, bound: float) -> float:
         """How much better than the incumbent a plan that keeps a bound may be."""
-        better = self.incumbent.profit + self.grain * (1 - 1e-6)
+        better = self.incumbent.value + self.grain * (1 - 1e-6)
         return bound - better + ACCURACY * self.unit
 
     @property
@@ -144,22 +225,16 @@ class Tree:
         branch.bound = float(min(branch.bound, bound))
         self.note()
 
-    def offer(self, routes: list[list[int]], profit: float) -> None:
-        """Take a plan as the incumbent if it earns more."""
-        if profit > self.incumbent.profit:
-            self.incumbent.routes, self.incumbent.profit = routes, profit
+    def offer(self, routes: list[list[int]], value: float) -> None:
+        """Take a plan as the incumbent if it is better."""
+        if value > self.incumbent.value:
+            self.incumbent.routes, self.incumbent.value = routes, value
             self.note()
-
-    def hear(self) -> Solution | None:
-        """Take a better plan over that was found elsewhere."""
-        better = self.clock.better_plan(self.incumbent.profit)
-        if better is not None:
-            self.offer([list(route.stops) for route in better.routes], better.profit)
-        return better
 
     def note(self) -> None:
         """Note what is proven of all branches together, and report it."""
         known = self.incumbent
         bound = rounded(self.bound, self.grain)
-        known.bound = max(known.profit, min(known.bound, bound))
-        self.clock.report(known.profit, known.bound)
+        known.bound = max(known.value, min(known.bound, bound))
+        if self._reporter is not None:
+            self._reporter.report(known.value, known.bound)

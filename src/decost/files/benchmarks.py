@@ -1,4 +1,4 @@
-"""Solomon's VRPTW files and KU Leuven's (T)OPTW files, as problems of one vehicle."""
+"""Solomon's VRPTW files, KU Leuven's (T)OPTW files, and files of tourist trips (TTDP)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from decost.files.limits import FormatError
-from decost.problem.instance import MAX_STOPS, FloatArray, Instance
+from decost.problem.instance import MAX_STOPS, MAX_VEHICLES, FloatArray, Instance, whole_number
+from decost.problem.records import Alternative, Place, Stop, Vehicle
 
 Profit: TypeAlias = Literal["fixed", "variable"]
 Truncate: TypeAlias = int | Literal["none", "auto"]
 
 VARIABLE_STAY = 30.0
 """How much longer than the service time a stay may be with `profit="variable"`."""
+
+_WEEK = 7
+_TRIP_COLUMNS = 6 + 2 * _WEEK  # number, x, y, stay, score, kind, and the hours of every weekday
 
 
 def _floats(path: Path, row: list[str], what: str) -> list[float]:
@@ -59,6 +63,68 @@ def read_leuven(path: Path, rows: list[list[str]], profit: Profit, truncate: Tru
     if nodes and len(nodes) != expected:
         raise FormatError(f"{path}: N = {expected - 1}: but there are {len(nodes) - 1} stops")
     return _benchmark(path, path.stem, nodes, profit, truncate)
+
+
+def read_trip(
+    path: Path, rows: list[list[str]], profit: Profit, truncate: Truncate, days: int | None
+) -> Instance:
+    """Read the lines of a tourist trip (TTDP), already split into words: a vehicle a day."""
+    if profit != "fixed":
+        raise FormatError(f"{path}: profit = {profit!r}: a tourist trip's stays are fixed")
+    tours, first_day, expected = map(int, rows[0][1:4])
+    days = tours if days is None else days
+    whole_number("vehicles", days, 1, MAX_VEHICLES)
+    if first_day >= _WEEK:
+        raise FormatError(f"{path}: start day = {first_day}: must be from 0 to {_WEEK - 1}")
+    *hotel, opens, closes = _floats(path, rows[1], "node 0")
+    _in_order(path, hotel[0], [])
+    vehicles = [Vehicle(id=f"day {day + 1}") for day in range(days)]
+    nodes: list[object] = [hotel]
+    xy = [hotel[1:3]]
+    stops = []
+    for row in rows[2:]:
+        what = f"node {len(nodes)}"
+        if len(row) < _TRIP_COLUMNS:
+            raise FormatError(f"{path}: {what}: has {len(row)} columns, at least {_TRIP_COLUMNS}")
+        number, x, y, stay, score, _, *hours = _floats(path, row[:_TRIP_COLUMNS], what)
+        _in_order(path, number, nodes)
+        nodes.append(row)
+        xy.append([x, y])
+        by_hours: dict[tuple[float, float], list[str]] = {}
+        for day, vehicle in enumerate(vehicles):
+            weekday = (first_day + day) % _WEEK
+            window = hours[2 * weekday], hours[2 * weekday + 1]
+            if window[0] != window[1]:
+                by_hours.setdefault(window, []).append(str(vehicle.id))
+        stops.append(
+            Stop(
+                x=x,
+                y=y,
+                min_stay=stay,
+                reward=score,
+                alternatives=tuple(
+                    Alternative(
+                        open=window[0],
+                        close=window[1],
+                        vehicles=None if len(open_on) == days else tuple(open_on),
+                    )
+                    for window, open_on in by_hours.items()
+                ),
+            )
+        )
+    if len(stops) != expected:
+        raise FormatError(f"{path}: N = {expected}: but there are {len(stops)} stops")
+    decimals = 2 if truncate == "auto" else truncate
+    return Instance.build(
+        name=path.stem,
+        unit="minutes",
+        begin=opens,
+        budget=closes,
+        depot=Place(x=hotel[1], y=hotel[2]),
+        stops=stops,
+        vehicles=vehicles,
+        travel=_truncated(np.array(xy), decimals) if isinstance(decimals, int) else None,
+    )
 
 
 def _in_order(path: Path, number: float, nodes: Sequence[object]) -> None:

@@ -1,8 +1,9 @@
 """Reading and writing instances, sets of instances and plans.
 
-A file is known by its content: JSON instances, `.jsonl` and `.npz` sets, Solomon's VRPTW files
-and KU Leuven's (T)OPTW files. Files are data from outside: sizes are limited, nothing in them
-is executed, and every complaint names the file, the field and the value.
+A file is known by its content: JSON instances, `.jsonl` and `.npz` sets, Solomon's VRPTW files,
+KU Leuven's (T)OPTW files, and files of tourist trips (TTDP). Files are data from outside: sizes
+are limited, nothing in them is executed, and every complaint names the file, the field and the
+value.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from decost.files import limits
 from decost.files.arrays import arrays_of, read_arrays
-from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon
+from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon, read_trip
 from decost.files.instances import instance_dict, instance_of, pretty
 from decost.files.json import parsed
 from decost.files.limits import FormatError
@@ -25,7 +27,8 @@ from decost.files.lines import holds_lines, read_lines
 from decost.files.plans import read_solution, read_solutions
 from decost.files.writing import replacing, write_text
 from decost.method.result import Result
-from decost.problem.instance import Instance, InstanceError
+from decost.problem.instance import MAX_STOPS, Instance, InstanceError
+from decost.problem.versions import version_of
 
 __all__ = ["read", "read_any", "read_set", "read_solution", "read_solutions", "write"]
 
@@ -42,16 +45,17 @@ def read(
     Parameters
     ----------
     path
-        A JSON instance, a Solomon file or a KU Leuven (T)OPTW file.
+        A JSON instance, a Solomon file, a KU Leuven (T)OPTW file or a tourist trip (TTDP).
     profit
         How to read a Solomon or KU Leuven file: "fixed" makes it an OPTW; "variable" lets a
         stay be longer than the service time by up to 30 and multiplies the profit with it.
     truncate
-        Decimals after which distances of such a file are cut off. By convention ("auto")
-        1 for whole-numbered coordinates (Solomon's) and 2 for others (Cordeau's) with fixed
-        profits, and "none" with variable ones.
+        Decimals after which distances of such a file, or of a tourist trip, are cut off. By
+        convention ("auto") 1 for whole-numbered coordinates (Solomon's) and 2 for others
+        (Cordeau's, trips) with fixed profits, and "none" with variable ones.
     vehicles
-        Number of vehicles, instead of the file's (which is 1 unless a JSON file says other).
+        Number of vehicles, instead of the file's (which is 1 unless a JSON file says other); of
+        a tourist trip the number of its days.
 
     Raises
     ------
@@ -108,11 +112,12 @@ def read_any(
         elif is_lines:
             instances = read_lines(path, data)
         else:
-            instances = [_read_text(path, limits.decoded(path, data), profit, truncate)]
+            text = limits.decoded(path, data)
+            instances = [_read_text(path, text, profit, truncate, vehicles)]
         if vehicles is not None:
-            instances = [instance.replace(vehicles=vehicles) for instance in instances]
+            instances = [_with_vehicles(instance, vehicles) for instance in instances]
     except InstanceError as error:
-        raise FormatError(f"{path}: {error}") from None
+        raise limits.refusal(path, error) from None
     return instances, is_set
 
 
@@ -125,34 +130,64 @@ def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> No
     if isinstance(thing, Instance) and Path(path).suffix in (".npz", ".jsonl"):
         thing = [thing]
     if isinstance(thing, Result):
-        head = {"format": "decost-solution", "version": 1, "instance": thing.instance.name}
+        version = version_of(thing.instance)
+        head = {"format": "decost-solution", "version": version, "instance": thing.instance.name}
         write_text(path, json.dumps(head | thing.to_dict(), indent=1) + "\n")
     elif isinstance(thing, Instance):
-        text = pretty(instance_dict(thing))
+        text = pretty(_described(path, thing))
         limits.require_size(path, text, limits.MAX_BYTES)
         write_text(path, text)
     elif not thing:
         raise FormatError(f"{path}: a set needs at least one instance")
     elif Path(path).suffix == ".npz":
-        arrays = arrays_of(thing)
+        arrays = arrays_of(path, thing)
         with replacing(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **arrays)
     elif Path(path).suffix == ".jsonl":
-        write_text(path, "".join(json.dumps(instance_dict(one)) + "\n" for one in thing))
+        lines = (
+            json.dumps(_described(f"{path}: instance {k}", one)) + "\n"
+            for k, one in enumerate(thing)
+        )
+        write_text(path, "".join(lines))
     else:
         raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
 
 
-def _read_text(path: Path, text: str, profit: Profit, truncate: Truncate) -> Instance:
+def _described(where: str | Path, instance: Instance) -> dict[str, Any]:
+    try:
+        return instance_dict(instance)
+    except InstanceError as error:
+        raise limits.refusal(where, error) from None
+
+
+def _with_vehicles(instance: Instance, vehicles: int) -> Instance:
+    if instance.vehicles == vehicles:
+        return instance
+    if not instance.alike:
+        raise InstanceError(
+            f"vehicles = {vehicles}: the file has {instance.vehicles}, with properties of their own"
+        )
+    return instance.replace(vehicles=vehicles)
+
+
+def _read_text(
+    path: Path, text: str, profit: Profit, truncate: Truncate, vehicles: int | None
+) -> Instance:
     if text.lstrip().startswith("{"):
         return instance_of(path, parsed(path, text))
-    rows = [line.split() for line in text.splitlines() if line.split()]
+    # Of a file with more lines, or more words in a line, than an instance can have, the rest is
+    # not looked at: what is there already is too much.
+    lines = islice(re.finditer(r"\S[^\r\n]*", text), MAX_STOPS + 100)
+    rows = [line[0].split(maxsplit=limits.MAX_WORDS)[: limits.MAX_WORDS] for line in lines]
     if not rows:
         raise FormatError(f"{path}: is empty")
     if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
         return read_solomon(path, rows, profit, truncate)
-    if len(rows[0]) in (3, 4) and all(re.fullmatch(r"\d{1,9}", w) for w in rows[0]):
-        return read_leuven(path, rows, profit, truncate)
+    if all(re.fullmatch(r"\d{1,9}", word) for word in rows[0]):
+        if len(rows[0]) in (3, 4):
+            return read_leuven(path, rows, profit, truncate)
+        if len(rows[0]) > 4 and len(rows) > 1 and len(rows[1]) == 7:
+            return read_trip(path, rows, profit, truncate, vehicles)
     raise FormatError(
-        f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven)"
+        f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven, TTDP)"
     )

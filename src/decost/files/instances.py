@@ -1,4 +1,4 @@
-"""Instances as JSON objects."""
+"""Instances as JSON objects, in version 1 where that can say all of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from decost.files.json import Schema, validated
+from decost.files.json import Schema
 from decost.files.limits import FormatError
+from decost.files.records import FIELDS, instance_of_records, records_of
 from decost.problem.instance import MAX_STOPS, Instance
+from decost.problem.validation import first_fault
+from decost.problem.versions import version_of
 
-# Fields of a stop that are left out of a file when they are at their default.
-NODE_FIELDS = {"open": 0.0, "close": np.inf, "leave_by": np.inf, "reward": 0.0, "min_stay": 0.0}
-
-_Row: TypeAlias = Annotated[list[float], Field(fail_fast=True)]
+_Row: TypeAlias = Annotated[list[float], Field(max_length=MAX_STOPS + 2, fail_fast=True)]
 
 
 class _Place(Schema):
@@ -44,7 +44,7 @@ class _Stop(_Place):
 
 class _InstanceFile(Schema):
     format: Literal["decost-instance"]
-    version: Literal[1]
+    version: Literal[1, 2]
     name: str = ""
     budget: float
     vehicles: int = 1
@@ -57,7 +57,9 @@ class _InstanceFile(Schema):
 
 def instance_of(where: str | Path, data: Any) -> Instance:
     """Make the instance that parsed JSON describes."""
-    file = validated(_InstanceFile, where, data)
+    if isinstance(data, dict) and data.get("version") == 2:
+        return instance_of_records(where, data)
+    file = _version_1(where, data)
     stops = file.stops
     places = [("depot", file.depot), *((f"stops[{k}]", stop) for k, stop in enumerate(stops))]
     if file.end is not None:
@@ -107,6 +109,15 @@ def instance_of(where: str | Path, data: Any) -> Instance:
     )
 
 
+def _version_1(where: str | Path, data: Any) -> _InstanceFile:
+    try:
+        return _InstanceFile.model_validate(data)
+    except ValidationError as error:
+        field = error.errors(include_url=False)[0]["loc"][-1:]
+        unknown = "needs version 2" if FIELDS.issuperset(field) else "unknown field"
+        raise FormatError(f"{where}: {first_fault(error, unknown=unknown)}") from None
+
+
 def _file_pieces(stop: _Stop) -> list[list[float]]:
     if stop.profit is not None:
         return stop.profit
@@ -117,51 +128,28 @@ def _file_pieces(stop: _Stop) -> list[list[float]]:
 
 def instance_dict(instance: Instance) -> dict[str, Any]:
     """Describe an instance; fields of a stop that are at their default are left out."""
-
-    def place(node: int) -> dict[str, Any]:
-        if instance.xy is None:
-            return {}
-        return {"x": _plain(instance.xy[node, 0]), "y": _plain(instance.xy[node, 1])}
-
-    data: dict[str, Any] = {
-        "format": "decost-instance",
-        "version": 1,
-        "name": instance.name,
-        "budget": _plain(instance.budget),
-        "vehicles": instance.vehicles,
-        "speed": _plain(instance.speed),
-        "depot": place(0),
-    }
-    if instance.separate_end:
-        data["end"] = place(instance.end)
-    pieces = instance.pieces
-    data["stops"] = []
-    for stop in range(1, instance.nodes):
-        row: dict[str, Any] = {} if instance.ids is None else {"id": instance.ids[stop - 1]}
-        row |= place(stop)
-        for field, default in NODE_FIELDS.items():
-            value = getattr(instance, field)[stop]
-            if value != default:
-                row[field] = _plain(value)
-        if len(pieces[stop]):
-            row["profit"] = [[_plain(rate), _plain(length)] for rate, length in pieces[stop]]
-        data["stops"].append(row)
-    if instance.matrix is not None:
-        data["travel"] = [[_plain(value) for value in row] for row in instance.matrix]
+    data = records_of(instance)
+    data["version"] = version_of(instance)
     return data
 
 
-def _plain(value: float) -> int | float:
-    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
-
-
 def pretty(data: dict[str, Any]) -> str:
-    """Write JSON with one stop and one matrix row a line."""
+    """Write JSON with one stop, vehicle, place and matrix row a line."""
+
+    def lines(value: Any, indent: str) -> str:
+        rows = f",\n{indent} ".join(json.dumps(row, ensure_ascii=False) for row in value)
+        return f"[\n{indent} {rows}\n{indent}]"
+
     parts = []
     for field, value in data.items():
-        if field in ("stops", "travel") and value:
-            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value)
-            parts.append(f'"{field}": [\n  {rows}\n ]')
-        else:
-            parts.append(f'"{field}": {json.dumps(value, ensure_ascii=False)}')
+        text = json.dumps(value, ensure_ascii=False)
+        if field == "travel" and isinstance(value, dict):
+            named = (
+                f"{json.dumps(name, ensure_ascii=False)}: {lines(rows, '  ')}"
+                for name, rows in value.items()
+            )
+            text = "{\n  " + ",\n  ".join(named) + "\n }"
+        elif isinstance(value, list) and value:
+            text = lines(value, " ")
+        parts.append(f'"{field}": {text}')
     return "{\n " + ",\n ".join(parts) + "\n}\n"

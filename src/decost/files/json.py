@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from decost.files import limits
 from decost.files.limits import FormatError
 from decost.problem.validation import first_fault, shortened
 
@@ -22,14 +23,36 @@ class Schema(BaseModel):
 AnySchema = TypeVar("AnySchema", bound=Schema)
 
 
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file."""
+    with Path(path).open("rb") as file:
+        data = file.read(limits.MAX_BYTES + 1)
+    limits.require_size(path, data, limits.MAX_BYTES)
+    return parsed(path, limits.decoded(path, data))
+
+
 def parsed(where: str | Path, text: str) -> Any:
-    """Read JSON in which no name is given twice."""
+    """Read JSON in which no name is given twice.
+
+    What is far too much for an instance or a plan is refused before it is read: a small object
+    of text takes fifty times its space, and a while.
+    """
+    for sign, most in zip(
+        "{[:", (limits.MAX_OBJECTS, limits.MAX_LISTS, limits.MAX_COLONS), strict=True
+    ):
+        if (count := text.count(sign)) > most:
+            raise FormatError(f"{where}: there are {count} of {sign!r}, at most {most}")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         data = dict(pairs)
         if len(data) < len(pairs):
             twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
             raise FormatError(f"{where}: {shortened(twice)}: is given twice")
+        if len(data) > limits.MAX_NAMES:
+            raise FormatError(
+                f"{where}: {shortened(pairs[0][0])}: its object has {len(data)} names, "
+                f"at most {limits.MAX_NAMES}"
+            )
         return data
 
     try:

@@ -10,9 +10,33 @@ MAX_BYTES = 64 * 2**20
 MAX_SET_BYTES = 2**31
 """Largest set, unpacked."""
 
+MAX_OBJECTS = 200_000
+"""Most `{` in an instance or plan: all that an instance may have, and more."""
+
+MAX_LISTS = 300_000
+"""Most `[` in an instance or plan; a piece of a profit is one."""
+
+MAX_COLONS = 1_000_000
+"""Most `:` in an instance or plan; every value of an object has one."""
+
+MAX_NAMES = 2_000
+"""Most names in one object of an instance or plan."""
+
+MAX_EMPTY_LINES = 100_000
+"""Most empty lines of a `.jsonl` set."""
+
+MAX_WORDS = 100
+"""Words of a line of a benchmark file that are looked at."""
+
 
 class FormatError(ValueError):
     """A file cannot be read; the message names the file, the field and the value."""
+
+
+def refusal(where: str | Path, error: Exception) -> FormatError:
+    """Say what is wrong with a file in one line, which a long name in it does not flood."""
+    why = str(error)
+    return FormatError(f"{where}: {why if len(why) <= 500 else why[:497] + '...'}")
 
 
 def require_size(path: str | Path, content: str | bytes, most: int) -> None:

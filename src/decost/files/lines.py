@@ -24,7 +24,7 @@ def holds_lines(path: Path, data: bytes) -> bool:
 
 def lines_of(path: str | Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
     """Give the lines of a file that are not empty, with their numbers from 1."""
-    total = 0
+    total = empty = 0
     for number, line in enumerate(iter(lambda: file.readline(limits.MAX_BYTES + 1), b""), start=1):
         total += len(line)
         where = f"{path}: line {number}"
@@ -34,6 +34,10 @@ def lines_of(path: str | Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
         text = limits.decoded(where, line)
         if text.strip():
             yield number, text
+            continue
+        empty += 1
+        if empty > limits.MAX_EMPTY_LINES:
+            raise FormatError(f"{path}: has more than {limits.MAX_EMPTY_LINES} empty lines")
 
 
 def read_lines(path: Path, data: bytes) -> list[Instance]:
@@ -44,5 +48,5 @@ def read_lines(path: Path, data: bytes) -> list[Instance]:
         try:
             instances.append(instance_of(where, parsed(where, line)))
         except InstanceError as error:
-            raise FormatError(f"{where}: {error}") from None
+            raise limits.refusal(where, error) from None
     return instances

@@ -24,21 +24,25 @@ from decost.problem.instance import TOLERANCE, Instance, IntArray
 
 @dataclass(frozen=True)
 class Batch:
-    """Instances as tensors, padded to the same number of nodes and of pieces a node.
+    """Instances as vehicles of one type see them, padded to as many nodes and pieces a node.
 
-    Node 0 is the depot; it is open from 0 to the budget, and a visit takes and earns nothing.
-    A node that only pads its instance is never open: it closes at minus infinity.
+    Node 0 is where a vehicle starts and ends; it is open from when the vehicle may leave until it
+    is due, and a visit takes and earns nothing. The other nodes are alternatives, which are the
+    stops if each has one. A node that only pads its instance is never open: it closes at minus
+    infinity.
 
     Attributes
     ----------
     travel
         Travel times, shape (batch, node, node). Going to node 0 is going home: column 0 holds
-        the way to the end depot where that is another one, and 0 for the depot itself.
+        the way to the end where that is another place, and 0 for node 0 itself.
     open, close, leave_by, reward, min_stay
         As in `Instance`, shape (batch, node).
     rate, length
         Pieces of the profit of the stay beyond `min_stay`, shape (batch, node, piece); a piece
         that only pads has length 0.
+    horizon
+        Time from the first begin of any vehicle to the last due, shape (batch,).
     """
 
     travel: Tensor
@@ -49,6 +53,12 @@ class Batch:
     min_stay: Tensor
     rate: Tensor
     length: Tensor
+    horizon: Tensor
+
+    @property
+    def begin(self) -> Tensor:
+        """Time before which no vehicle leaves, shape (batch,)."""
+        return self.open[:, 0]  # (batch,)
 
     @property
     def budget(self) -> Tensor:
@@ -64,6 +74,7 @@ class Batch:
 def pad_instances(
     instances: Sequence[Instance],
     *,
+    kinds: Sequence[int] | None = None,
     kept: Sequence[IntArray] | None = None,
     least: int = 1,
     dtype: torch.dtype = torch.float32,
@@ -75,16 +86,21 @@ def pad_instances(
     ----------
     instances
         The problems.
+    kinds
+        Type of the vehicles of each instance; the first by default.
     kept
-        Nodes of each instance that are kept, the depot first; all of them by default.
+        Alternatives of each instance that are kept, after a 0 for the depot; by default all that
+        admit the type.
     least
         Least number of nodes to pad to.
     dtype, device
         Precision and place of the tensors.
     """
     count = len(instances)
+    if kinds is None:
+        kinds = [0] * count
     if kept is None:
-        kept = [np.arange(instance.nodes) for instance in instances]
+        kept = [_admitted(one, kind) for one, kind in zip(instances, kinds, strict=True)]
     nodes = max(least, *map(len, kept)) if kept else least
     most = max((int(np.diff(instance.piece_start).max()) for instance in instances), default=0)
     tables = {
@@ -96,15 +112,20 @@ def pad_instances(
         "min_stay": np.zeros((count, nodes)),
         "rate": np.zeros((count, nodes, most)),
         "length": np.zeros((count, nodes, most)),
+        "horizon": np.zeros(count),
     }
-    for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
+    for row, (instance, kind, chosen) in enumerate(zip(instances, kinds, kept, strict=True)):
         arrays, size = instance.arrays, len(chosen)
+        plane, place = arrays.planes[arrays.type_plane[kind]], places_of(instance, kind, chosen)
         travel = tables["travel"][row]  # (node, node)
-        travel[:size, :size] = arrays.travel[chosen[:, None], chosen]
-        travel[:size, 0] = arrays.travel[chosen, arrays.end]
+        travel[:size, :size] = plane[place[:, None], place]
+        travel[:size, 0] = plane[place, arrays.type_end[kind]]
         np.fill_diagonal(travel, 0.0)  # nobody takes it, and files have any number there
         for field in ("open", "close", "leave_by", "reward", "min_stay"):
             tables[field][row, :size] = getattr(arrays, field)[chosen]
+        tables["open"][row, 0] = arrays.type_begin[kind]
+        tables["close"][row, 0] = arrays.type_due[kind]
+        tables["horizon"][row] = arrays.horizon
         pieces = np.diff(arrays.piece_start)[chosen]  # (node,)
         node = np.repeat(np.arange(size), pieces)  # (all pieces,)
         piece = np.arange(len(node)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -119,6 +140,20 @@ def pad_instances(
     )
 
 
+def _admitted(instance: Instance, kind: int) -> IntArray:
+    """List the alternatives that admit a type of vehicles, after a 0 for the depot."""
+    admits = instance.arrays.admits[kind].copy()
+    admits[0] = True
+    return np.flatnonzero(admits)
+
+
+def places_of(instance: Instance, kind: int, chosen: IntArray) -> IntArray:
+    """Give the places of alternatives, the first of which stands for a vehicle's start."""
+    place = instance.arrays.place[chosen]
+    place[0] = instance.arrays.type_start[kind]
+    return place
+
+
 @torch.no_grad()
 def batched_stays(batch: Batch, routes: Tensor) -> tuple[Tensor, Tensor]:
     """Find the stays that earn most on each of the given routes, the order being fixed.
@@ -130,7 +165,7 @@ def batched_stays(batch: Batch, routes: Tensor) -> tuple[Tensor, Tensor]:
     batch
         The instances.
     routes
-        Routes of every instance: the numbers of the stops in order, then zeros, shape
+        Routes of every instance: the numbers of the nodes in order, then zeros, shape
         (batch, samples, length).
 
     Returns
@@ -183,7 +218,7 @@ def _shortest(batch: Batch, nodes: Tensor, at: Tensor) -> tuple[Tensor, Tensor, 
     latest = latest.take(at)  # (length + 2, batch, samples)
     leave_by = batch.leave_by.take(at[1:-1])  # (length, batch, samples)
     room = torch.minimum(leave_by + travel[1:], latest[2:]) - arrive  # (length, batch, samples)
-    slack = max(TOLERANCE / 1000, 8 * torch.finfo(start.dtype).eps) * batch.budget  # (batch,)
+    slack = max(TOLERANCE / 1000, 8 * torch.finfo(start.dtype).eps) * batch.horizon  # (batch,)
     feasible = (start - latest).amax(0) <= slack[:, None]  # (batch, samples)
     return wait, room.clamp_(min=0.0), feasible
 

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decost.files.benchmarks import Profit
 from decost.method.options import Stays
-from decost.problem.generators import FAMILIES
 
 
 class Settings(BaseModel):
@@ -289,6 +288,10 @@ class AntsConfig(RunConfig, HeatmapConfig):
         return HeatmapConfig(**{name: getattr(self, name) for name in HeatmapConfig.model_fields})
 
 
+TRAINED = ("paper", "mixed")
+"""Families with equal vehicles from the depot and one alternative a stop, which trainings need."""
+
+
 class Source(NamedTuple):
     """A kind of random instances: a family of `decost.generate`, a size and a window."""
 
@@ -312,8 +315,8 @@ def _source(word: str) -> Source:
     family, dash, nodes = left.rpartition("-")
     if not colon:
         raise ValueError(f"settings: {word!r} is not like 50:100 or mixed-14:100")
-    if dash and family not in FAMILIES:
-        raise ValueError(f"settings: {word!r}: families are {', '.join(FAMILIES)}")
+    if dash and family not in TRAINED:
+        raise ValueError(f"settings: {word!r}: families are {', '.join(TRAINED)}")
     size = int(_number(f"settings: {word!r}: nodes", nodes, 2, 10_000))
     width = _number(f"settings: {word!r}: window", window, 1e-6, 1e6)
     return Source(family or "paper", size, width)

@@ -1,19 +1,25 @@
-"""Instances as the networks see them: only the useful stops, without units, padded to a batch."""
+"""Instances as the networks see them: only the useful stops, without units, padded to a batch.
+
+Vehicles leave one after another, and a network sees the problem of one of them, or of some equal
+ones in a row (a turn): from where and when they start to where and when they are due, with their
+travel times and the alternatives that admit them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from decost.learn.batched_stays import Batch, pad_instances
-from decost.problem.instance import TOLERANCE, FloatArray, Instance
-from decost.timeline.network import useful_stops
+from decost.learn.batched_stays import Batch, pad_instances, places_of
+from decost.problem.instance import TOLERANCE, FloatArray, Instance, IntArray
+from decost.timeline.network import ALL_TYPES, useful_alternatives
 
 SYMMETRIES = 8
 """Ways to turn and mirror the square."""
@@ -43,9 +49,24 @@ class Tables(NamedTuple):
     profit_unit: FloatArray
 
 
+class Turn(NamedTuple):
+    """Equal vehicles that follow one another: their type, and how many."""
+
+    kind: int
+    vehicles: int
+
+
+def turns_of(instance: Instance) -> list[Turn]:
+    """Put the vehicles of an instance into turns, in their order."""
+    if instance.alike:
+        return [Turn(0, instance.vehicles)]
+    kinds = instance.arrays.vehicle_type.tolist()
+    return [Turn(kind, len(list(some))) for kind, some in groupby(kinds)]
+
+
 @dataclass(frozen=True)
 class Problems:
-    """A batch of problems reduced to the depot and the useful stops, with their units.
+    """A batch of turns reduced to the depot and the useful alternatives, with their units.
 
     A stop that cannot be reached in time and left for home is never seen by a network; of the
     paper's 50 stops some 20 remain. Times are divided by the mean travel time between the nodes
@@ -57,7 +78,9 @@ class Problems:
     batch
         The reduced instances, in their own units and double precision.
     node
-        Number of each node in its instance, 0 for the depot and for padding, (batch, node).
+        Number of each alternative in its instance, 0 for the depot and for padding, (batch, node).
+    stop
+        Number of its stop in the instance, 0 for the depot and for padding, (batch, node).
     latest
         Latest start of service from which a stop can still be left for home in time: the
         paper's two masks in one number, minus infinity for padding, (batch, node).
@@ -70,6 +93,11 @@ class Problems:
         What times and profits are divided by, (batch,).
     vehicles
         Size of the team, (batch,).
+    required
+        Nodes of the stops that are required, those of one stop in a row, and 0 for padding,
+        (batch, stop, alternative); None if there are none.
+    siblings
+        Whether any stop has several nodes.
     turning
         Whether the samples of a rollout see an instance in the eight positions of the square:
         the first eighth of them in the first one, and so on.
@@ -77,12 +105,15 @@ class Problems:
 
     batch: Batch
     node: Tensor
+    stop: Tensor
     latest: Tensor
     latest_by_detour: Tensor
     xy: Tensor
     time_unit: Tensor
     profit_unit: Tensor
     vehicles: Tensor
+    required: Tensor | None = None
+    siblings: bool = False
     turning: bool = False
 
     def __len__(self) -> int:
@@ -91,18 +122,23 @@ class Problems:
     @property
     def slack(self) -> Tensor:
         """By how much a deadline may be overstepped, as everywhere in the package, (batch, 1)."""
-        return TOLERANCE / 1000 * self.batch.budget[:, None]  # (batch, 1)
+        return TOLERANCE / 1000 * self.batch.horizon[:, None]  # (batch, 1)
 
     @property
-    def some_budget(self) -> Tensor:
-        """Budget to divide by: 1 where there is none, (batch,)."""
-        return self.batch.budget.where(self.batch.budget > 0.0, 1.0)
+    def shift(self) -> Tensor:
+        """Time that a vehicle has in all, (batch,)."""
+        return self.batch.budget - self.batch.begin
+
+    @property
+    def some_shift(self) -> Tensor:
+        """Time of a vehicle to divide by: 1 where there is none, (batch,)."""
+        return self.shift.where(self.shift > 0.0, 1.0)
 
     @cached_property
     def max_stay(self) -> Tensor:
-        """Longest stay, at most the budget, (batch, node)."""
+        """Longest stay, at most all the time of a vehicle, (batch, node)."""
         longest = self.batch.min_stay + self.batch.length.sum(2)  # (batch, node)
-        return torch.minimum(longest, self.batch.budget[:, None])  # (batch, node)
+        return torch.minimum(longest, self.shift[:, None])  # (batch, node)
 
     @cached_property
     def tables(self) -> Tables:
@@ -134,18 +170,18 @@ class Problems:
     def node_features(self) -> Tensor:
         """Describe the nodes by the paper's inputs and what it has no use for, without units.
 
-        Windows are told as parts of the budget, stays in units of the mean travel time. If
+        Windows are told as parts of a vehicle's time, stays in units of the mean travel time. If
         `turning`, there are eight descriptions of every instance, one after another.
         """
         batch = self.batch
-        budget = self.some_budget[:, None]  # (batch, 1)
+        begin, shift = batch.begin[:, None], self.some_shift[:, None]  # (batch, 1)
         profit, time = self.profit_unit[:, None], self.time_unit[:, None]  # (batch, 1)
         rate = batch.rate.amax(2) if batch.rate.shape[2] else torch.zeros_like(batch.open)
         columns = (
             self.xy[..., 0],
             self.xy[..., 1],
-            (batch.open / budget).clamp(0.0, 1.0),
-            (batch.close / budget).clamp(0.0, 1.0),
+            ((batch.open - begin) / shift).clamp(0.0, 1.0),
+            ((batch.close - begin) / shift).clamp(0.0, 1.0),
             rate * time / profit,
             self.max_stay / time,
             batch.reward / profit,
@@ -179,30 +215,47 @@ def require_device(device: str) -> None:
 
 def useful_part(instance: Instance) -> Instance:
     """Copy an instance without the stops that no plan can earn anything with."""
-    return instance.only(useful_stops(instance.arrays, instance.matrix is None).stop)
+    return instance.only(useful_alternatives(instance.arrays, ALL_TYPES).alternative)
 
 
 def load_problems(
-    instances: Sequence[Instance], device: torch.device | str | None = None, *, least: int = 1
+    instances: Sequence[Instance],
+    device: torch.device | str | None = None,
+    *,
+    turns: Sequence[Turn] | None = None,
+    least: int = 1,
 ) -> Problems:
-    """Reduce instances to what matters and make a batch of them, of at least so many nodes."""
-    useful = [useful_stops(one.arrays, one.matrix is None) for one in instances]
-    kept = [np.concatenate(([0], some.stop)) for some in useful]
-    batch = pad_instances(instances, kept=kept, least=least, dtype=torch.float64, device=device)
+    """Reduce instances to what matters and make a batch of them, of at least so many nodes.
+
+    `turns` says which vehicles of each instance leave; by default all, which must be equal.
+    """
+    if turns is None:
+        turns = [Turn(0, instance.vehicles) for instance in instances]
+    kinds = [turn.kind for turn in turns]
+    useful = [
+        useful_alternatives(one.arrays, kind) for one, kind in zip(instances, kinds, strict=True)
+    ]
+    kept = [np.concatenate(([0], some.alternative)) for some in useful]
+    batch = pad_instances(
+        instances, kinds=kinds, kept=kept, least=least, dtype=torch.float64, device=device
+    )
     count, size = batch.open.shape
     node = np.zeros((count, size), dtype=np.int64)
+    stop = np.zeros((count, size), dtype=np.int64)
     xy = np.zeros((count, size, 2))
     by_detour = np.full((count, size), -np.inf)
     time_unit, profit_unit = np.ones(count), np.ones(count)
-    for row, (instance, chosen) in enumerate(zip(instances, kept, strict=True)):
-        number = len(chosen)
+    for row, (instance, kind, chosen) in enumerate(zip(instances, kinds, kept, strict=True)):
+        arrays, number = instance.arrays, len(chosen)
+        place = places_of(instance, kind, chosen)
         node[row, :number] = chosen
+        stop[row, 1:number] = arrays.stop[chosen[1:]]
         by_detour[row, :number] = useful[row].late[chosen]
-        by_detour[row, 0] = instance.budget
+        by_detour[row, 0] = arrays.type_due[kind]
         if instance.xy is not None:
-            xy[row, :number] = _in_square(instance.xy[chosen])
+            xy[row, :number] = _in_square(instance.xy[place], instance.geographic)
         if number > 1:
-            ways = instance.travel[np.ix_(chosen, chosen)]
+            ways = arrays.planes[arrays.type_plane[kind]][np.ix_(place, place)]
             time_unit[row] = (ways.sum() - ways.trace()) / (number * (number - 1)) or 1.0
             profit_unit[row] = useful[row].profit[chosen].sum() / (number - 1) or 1.0
     home = batch.travel[:, :, 0]  # (batch, node)
@@ -212,18 +265,41 @@ def load_problems(
     def tensor(table: np.ndarray) -> Tensor:
         return torch.as_tensor(table, device=device)
 
+    required = _required_nodes(instances, stop)
     return Problems(
         batch=batch,
         node=tensor(node),
+        stop=tensor(stop),
         latest=latest,
         latest_by_detour=tensor(by_detour),
         xy=tensor(xy),
         time_unit=tensor(time_unit),
         profit_unit=tensor(profit_unit),
-        vehicles=tensor(np.array([instance.vehicles for instance in instances], dtype=np.int64)),
+        vehicles=tensor(np.array([turn.vehicles for turn in turns], dtype=np.int64)),
+        required=None if required is None else tensor(required),
+        siblings=bool(((stop[:, 1:] == stop[:, :-1]) & (stop[:, 1:] > 0)).any()),
     )
 
 
-def _in_square(xy: FloatArray) -> FloatArray:
+def _required_nodes(instances: Sequence[Instance], stop: IntArray) -> IntArray | None:
+    """List the nodes of required stops as in `Problems`, from the stops of nodes."""
+    rows = []
+    for row, instance in enumerate(instances):
+        needed = np.flatnonzero(instance.arrays.required) if instance.arrays.bonus > 0.0 else ()
+        found = (np.flatnonzero(stop[row] == number) for number in needed)
+        rows.append([nodes for nodes in found if len(nodes)])
+    if not any(rows):
+        return None
+    most = max(len(nodes) for some in rows for nodes in some)
+    table = np.zeros((len(rows), max(map(len, rows)), most), dtype=np.int64)
+    for row, some in enumerate(rows):
+        for number, nodes in enumerate(some):
+            table[row, number, : len(nodes)] = nodes
+    return table
+
+
+def _in_square(xy: FloatArray, geographic: bool) -> FloatArray:
+    if geographic:  # degrees of longitude are shorter than those of latitude
+        xy = xy * [np.cos(np.radians(xy[:, 1].mean())), 1.0]
     low, high = xy.min(0), xy.max(0)
     return np.asarray((xy - (low + high) / 2) / (float((high - low).max()) or 1.0))

@@ -9,7 +9,6 @@ function, which only training needs.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,8 +20,9 @@ from torch.nn.functional import batch_norm, logsigmoid, silu
 from decost.baselines.ants import Trails, find_successors
 from decost.learn.config import HeatmapConfig
 from decost.learn.rollout import FORBIDDEN, State
+from decost.method.deadline import Deadline
 from decost.problem.instance import Instance
-from decost.timeline.network import Useful, useful_stops
+from decost.timeline.network import ALL_TYPES, Useful, useful_alternatives
 
 NEIGHBOURS = 5
 """A node has trails to one in so many of an instance's nodes."""
@@ -79,15 +79,15 @@ class Graph:
     target: Tensor
 
 
-def find_region(instance: Instance, deadline: float = math.inf) -> Region:
+def find_region(instance: Instance, deadline: Deadline | None = None) -> Region:
     """Reduce an instance to its useful stops and the trails between them.
 
-    Raises a NoTimeError at the deadline, a moment of `time.perf_counter`.
+    Raises a NoTimeError at the deadline.
     """
-    hurry(deadline - USEFUL_TIME * instance.nodes**2)
+    hurry(deadline, USEFUL_TIME * instance.nodes**2)
     arrays = instance.arrays
-    useful = useful_stops(arrays, instance.matrix is None)
-    stop = np.concatenate((np.zeros(1, dtype=np.int64), useful.stop))
+    useful = useful_alternatives(arrays, ALL_TYPES)
+    stop = np.concatenate((np.zeros(1, dtype=np.int64), useful.alternative))
     nodes = len(stop)
     most = max(LEAST_NEIGHBOURS, instance.nodes // NEIGHBOURS)
     most = min(most, nodes - 1, max(LEAST_NEIGHBOURS, MOST_TRAILS // nodes))
@@ -101,16 +101,16 @@ def find_region(instance: Instance, deadline: float = math.inf) -> Region:
     column = np.arange(most + 1)
     there = (column < count[:, None]) | (column == most)  # (node, most + 1)
     source, target = np.nonzero(there)[0], target[there]  # (trail,)
-    home = np.where(target > 0, stop[target], arrays.end)
+    home = np.where(target > 0, stop[target], instance.end)
     first = np.zeros(nodes + 1, dtype=np.int64)
     np.cumsum(count + 1, out=first[1:])
-    trails = Trails(stop, first, target, arrays.travel[stop[source], home])
-    return Region(trails, useful, float(useful.profit[useful.stop].sum()))
+    trails = Trails(stop, first, target, instance.travel[stop[source], home])
+    return Region(trails, useful, float(useful.profit[useful.alternative].sum()))
 
 
-def hurry(deadline: float) -> None:
-    """Raise a NoTimeError if it is too late."""
-    if time.perf_counter() >= deadline:
+def hurry(deadline: Deadline | None, needed: float = 0.0) -> None:
+    """Raise a NoTimeError if there is no time left, or less than is needed."""
+    if deadline is not None and deadline.left <= needed:
         raise NoTimeError
 
 
@@ -121,7 +121,7 @@ def describe(instance: Instance, region: Region) -> Graph:
     source = np.repeat(np.arange(len(stop)), np.diff(trails.first))
     target = trails.target
     with np.errstate(all="ignore"):  # numbers of any size; what is too large is cut
-        home = arrays.travel[stop, arrays.end]
+        home = instance.travel[stop, instance.end]
         min_stay = np.where(stop > 0, arrays.min_stay[stop], 0.0)
         early = np.where(stop > 0, useful.early[stop], 0.0)
         late = np.minimum(useful.late[stop], instance.budget - home - min_stay)
@@ -251,10 +251,10 @@ class HeatmapNetwork(nn.Module):
         if config.stay_decoder:
             self.stay = nn.Sequential(nn.Linear(width, width), nn.SiLU(), nn.Linear(width, 1))
 
-    def forward(self, graph: Graph, deadline: float = math.inf) -> Reading:
+    def forward(self, graph: Graph, deadline: Deadline | None = None) -> Reading:
         """Read a graph, which has at least one stop.
 
-        Raises a NoTimeError at the deadline, a moment of `time.perf_counter`.
+        Raises a NoTimeError at the deadline.
         """
         share = 1.0 / graph.source.bincount()[:, None]  # (node, 1)
         nodes = silu(self.embed_nodes(graph.nodes))  # (node, width)

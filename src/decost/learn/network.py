@@ -165,6 +165,7 @@ class PaperMemory:
 
     routing: Lookup
     staying: Lookup | None
+    begin: Tensor
     clock: Tensor
     positions: int
 
@@ -222,17 +223,18 @@ class PaperNetwork(nn.Module):
 
     def clock(self, problems: Problems) -> Tensor:
         """Tell how much time makes the decoders' input 1, (batch,)."""
-        return problems.some_budget / (SCALE_TIME if self.config.scaled else 1.0)
+        return problems.some_shift / (SCALE_TIME if self.config.scaled else 1.0)
 
     def begin(self, problems: Problems) -> PaperMemory:
         """Encode the nodes and work out what the decoders look up."""
         nodes = self.encode(problems)
         positions = len(nodes) // max(1, len(problems))
-        return PaperMemory(*self.look_up(nodes), self.clock(problems)[:, None], positions)
+        begin, clock = problems.batch.begin[:, None], self.clock(problems)[:, None]  # (batch, 1)
+        return PaperMemory(*self.look_up(nodes), begin, clock, positions)
 
     def step(self, memory: PaperMemory, state: State) -> tuple[Tensor, Tensor]:
         """Give clipped logits of the next node, and logits of the share of its stay."""
-        time = (state.time / memory.clock).float()  # (batch, samples)
+        time = ((state.time - memory.begin) / memory.clock).float()  # (batch, samples)
         shape = state.live.shape
         rows = shape[0] * memory.positions  # the samples of one position are a row of their own
         place, time = state.place.reshape(rows, -1), time.view(rows, -1)

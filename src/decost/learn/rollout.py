@@ -6,12 +6,15 @@ Observation
 Action
     The next stop, or 0 to go home, and the share of its longest stay that is spent there.
 Constraints
-    A stop can be chosen while service can start in its window and the vehicle can be home within
-    the budget after the shortest stay. A predicted stay is cut so that this remains true. So the
-    way home is always open, and a route is feasible at every step.
+    A stop can be chosen while service can start in its window and the vehicle can be home in time
+    after the shortest stay. A predicted stay is cut so that this remains true. So the way home is
+    always open, and a route is feasible at every step. Where a stop has several alternatives, each
+    is a choice, and one that is made closes the others. What would put required stops out of
+    reach is no choice as long as there is one that loses fewer of them.
 Transition
     The vehicle waits for the window, stays and can leave. A vehicle that is home is followed by
-    the next one of the team, from the depot at time 0.
+    the next one of the team, which is its equal. Vehicles of another kind have a turn of their
+    own (`decost.learn.features.Turn`), in which what was visited before is closed.
 Reward
     Profit of the stays that stage two finds for the routes, or of the predicted ones.
 
@@ -20,8 +23,6 @@ All is batched over instances and samples; there is no loop over either.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -32,6 +33,7 @@ from torch.nn.functional import pad
 
 from decost.learn.batched_stays import batched_stays
 from decost.learn.features import Problems
+from decost.method.deadline import Deadline
 
 FORBIDDEN = -torch.inf
 """Logit of a node that cannot be chosen."""
@@ -84,9 +86,12 @@ class State:
     start
         When service would start at each node, (batch, samples, node).
     live
-        Nodes that can be chosen; 0, home, always can, (batch, samples, node).
+        Nodes that can be chosen; 0, home, always counts as one, (batch, samples, node).
     prefix
         Time-profit function of the current route, if the network asks for it.
+    held
+        Whether a vehicle must not go home yet, since a required stop would be lost; None where
+        there are no such stops, (batch, samples).
     """
 
     place: Tensor
@@ -97,6 +102,7 @@ class State:
     start: Tensor
     live: Tensor
     prefix: Prefix | None
+    held: Tensor | None = None
 
 
 class Policy(Protocol):
@@ -169,8 +175,10 @@ def sampled_choice(generator: torch.Generator) -> Choice:
     return choose
 
 
-def start_state(problems: Problems, samples: int, *, prefix: bool) -> State:
-    """Put every first vehicle at the depot."""
+def start_state(
+    problems: Problems, samples: int, *, prefix: bool, taken: Tensor | None = None
+) -> State:
+    """Put every first vehicle at its start; nodes that are `taken` are closed."""
     count, nodes = problems.node.shape
     float64 = problems.latest.new_zeros(count, samples)  # (batch, samples)
     function = None
@@ -183,12 +191,13 @@ def start_state(problems: Problems, samples: int, *, prefix: bool) -> State:
         )
     place = torch.zeros_like(float64, dtype=torch.int64)  # (batch, samples)
     closed = (problems.latest < problems.batch.open - problems.slack)[:, None]
+    closed = closed.expand(count, samples, nodes)  # (batch, samples, node)
     return _look(
         problems,
         State(
             place=place,
-            time=float64,
-            visited=closed.expand(count, samples, nodes).clone(),
+            time=problems.batch.begin[:, None].expand(count, samples),
+            visited=closed.clone() if taken is None else closed | taken,
             vehicles=(problems.vehicles - 1)[:, None].expand(count, samples),
             done=torch.zeros_like(place, dtype=torch.bool),
             start=float64,
@@ -207,7 +216,41 @@ def _look(problems: Problems, state: State) -> State:
     in_time = start <= (problems.latest + problems.slack)[:, None]  # (batch, samples, node)
     live = in_time & ~state.visited & ~state.done[..., None]  # (batch, samples, node)
     live[..., 0] = True
-    return replace(state, start=start, live=live)
+    held = None
+    if problems.required is not None:
+        lost = _count_lost(problems, problems.required, state.visited, start, live)
+        live &= lost == lost.where(live, torch.inf).amin(2, keepdim=True)
+        held = ~live[..., 0]  # (batch, samples)
+        live[..., 0] = True
+    return replace(state, start=start, live=live, held=held)
+
+
+def _count_lost(
+    problems: Problems, required: Tensor, visited: Tensor, start: Tensor, live: Tensor
+) -> Tensor:
+    """Count the required stops that can be next, but not after each node, (batch, samples, node).
+
+    Nothing can be next after going home.
+    """
+    batch, latest = problems.batch, problems.latest + problems.slack
+    leave = start + batch.min_stay[:, None]  # (batch, samples, node)
+    lost = torch.zeros_like(start)
+    for nodes in required.unbind(1):  # (batch, alternative): of one stop
+        now = torch.zeros_like(live[..., 0])  # (batch, samples)
+        later = torch.zeros_like(live)  # (batch, samples, node)
+        for node in nodes.unbind(1):  # (batch,)
+            index = node[:, None, None]  # (batch, 1, 1)
+            way = batch.travel.gather(2, index.expand(-1, leave.shape[2], 1))[..., 0]
+            arrive = leave + way[:, None]  # (batch, samples, node)
+            begin = torch.maximum(arrive, take(batch.open, index[:, 0])[..., None])
+            free = ~visited.gather(2, index.expand(-1, leave.shape[1], 1)) & (index > 0)
+            later |= (begin <= take(latest, index[:, 0])[..., None]) & free
+            now |= live.gather(2, index.expand(-1, leave.shape[1], 1))[..., 0] & (node > 0)[:, None]
+        own = problems.stop == take(problems.stop, nodes[:, :1])  # (batch, node)
+        later |= own[:, None]
+        later[..., 0] = False
+        lost += now[..., None] & ~later
+    return lost
 
 
 def take(table: Tensor, node: Tensor) -> Tensor:
@@ -239,9 +282,13 @@ def move(
     prefix = None if state.prefix is None else _serve(problems, state, node, start)
     home = node == 0  # (batch, samples)
     spent = stay if through_time else stay.detach()  # (batch, samples)
-    leave = (start + spent).where(~home, 0.0)  # (batch, samples)
+    leave = (start + spent).where(~home, batch.begin[:, None])  # (batch, samples)
     done = state.done | (home & (state.vehicles <= 0))  # (batch, samples)
-    visited = state.visited.scatter(2, node[..., None], True)  # (batch, samples, node)
+    if problems.siblings:
+        stop = take(problems.stop, node)[..., None]  # (batch, samples, 1)
+        visited = state.visited | (problems.stop[:, None] == stop)  # (batch, samples, node)
+    else:
+        visited = state.visited.scatter(2, node[..., None], True)  # (batch, samples, node)
     after = State(
         place=node,
         time=leave,
@@ -295,7 +342,8 @@ def roll_out(
     noise: Callable[[Tensor], Tensor] | None = None,
     keep_choices: bool = False,
     through_time: bool = False,
-    deadline: float = math.inf,
+    taken: Tensor | None = None,
+    deadline: Deadline | None = None,
 ) -> Rollout:
     """Build routes until every vehicle is home.
 
@@ -314,11 +362,13 @@ def roll_out(
         Whether to keep the probabilities of all choices, and not only of those made.
     through_time
         Whether gradients reach the stays through the time as well.
+    taken
+        Nodes that others have visited, (batch, samples, node); none by default.
     deadline
-        Moment of `time.perf_counter` from which on all vehicles go home.
+        When all vehicles go home, by default never.
     """
     memory = policy.begin(problems)
-    state = start_state(problems, samples, prefix=policy.wants_prefix)
+    state = start_state(problems, samples, prefix=policy.wants_prefix, taken=taken)
     shape = state.place.shape
     total = torch.zeros(shape, device=state.place.device)  # (batch, samples)
     entropy, free = torch.zeros_like(total), total.new_zeros(())
@@ -326,9 +376,11 @@ def roll_out(
     while not bool(state.done.all()):
         logits, stay_logits = policy.step(memory, state)  # (batch, samples, node)
         logits = logits.masked_fill(~state.live, FORBIDDEN)
+        if state.held is not None:
+            logits[..., 0].masked_fill_(state.held, FORBIDDEN)
         log_probability = logits.log_softmax(2)  # (batch, samples, node)
         node = choose(logits.detach())  # (batch, samples)
-        if time.perf_counter() >= deadline:
+        if deadline is not None and deadline.left <= 0:
             node = torch.zeros_like(node)
         total = total + log_probability.gather(2, node[..., None])[..., 0]
         choice = -(log_probability.exp() * log_probability.clamp(min=-1e4)).sum(2)

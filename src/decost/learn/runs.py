@@ -255,7 +255,7 @@ def draw_instances(
     if config.files:
         known = _read_files(config)[0]
         return [known[k] for k in np.random.default_rng(seed).integers(len(known), size=count)]
-    return generate(
+    drawn = generate(
         source.family,
         nodes=source.nodes,
         window=source.window,
@@ -264,6 +264,18 @@ def draw_instances(
         budget=config.budget,
         vehicles=config.vehicles,
     )
+    _require_plain(f"family = {source.family}", drawn)
+    return drawn
+
+
+def _require_plain(what: str, instances: list[Instance]) -> None:
+    """Refuse instances with anything that the environment of a training does not know."""
+    for one in instances:
+        if not (one.simple and one.alike and one.begin == 0.0 and not one.required.any()):
+            raise TrainError(
+                f"{what}: networks are trained on equal vehicles that leave the depot at time 0, "
+                "and stops with one alternative each of which none is required"
+            )
 
 
 def _read_files(config: TrainConfig | AntsConfig) -> tuple[list[Instance], list[Instance]]:
@@ -290,6 +302,7 @@ def _read_folder(
         name = path.stem.lower()
         if name in held_out or name in (trained_on or there):
             instance = read(path, profit=profit, vehicles=vehicles)
+            _require_plain(f"files = {path}", [instance])
             (test if name in held_out else train).append(instance)
     if not train:
         raise TrainError(f"files = {folder}: holds no file to train on")

@@ -53,7 +53,7 @@ from decost.learn.teacher import grade, lesson
 from decost.learn.threads import uses_bf16
 from decost.learn.tree import STAY_DECODERS, Recipe, sample_tree
 from decost.problem.instance import Instance
-from decost.timeline.network import useful_stops
+from decost.timeline.network import ALL_TYPES, useful_alternatives
 
 GROUP = 8
 """Batches whose instances are drawn together and sorted by size."""
@@ -215,7 +215,9 @@ def _batches(config: TrainConfig, epoch: int) -> Iterator[tuple[list[Instance], 
                 size = max(1, min(size, size * 50 // max(1, source.nodes)))
             seed = int(random.integers(VALIDATION))
             instances = draw_instances(config, source, size * int(count), seed)
-            useful = [len(useful_stops(one.arrays, one.matrix is None).stop) for one in instances]
+            useful = [
+                len(useful_alternatives(one.arrays, ALL_TYPES).alternative) for one in instances
+            ]
             order = np.argsort(useful, kind="stable").reshape(count, size)
             batches += [[instances[k] for k in row] for row in order]
         for k in random.permutation(len(batches)):

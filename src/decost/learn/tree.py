@@ -24,8 +24,8 @@ from decost.draws import RandomState, draw
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
 from decost.learn.rows import Floats, add, dot, soften
-from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
-from decost.timeline.network import Network, network_as_given
+from decost.problem.instance import BoolArray, FloatArray, IntArray
+from decost.timeline.network import Network, network_as_given, plain_arrays
 from decost.timeline.stays import profit_of_stay, stays_of_route
 from decost.timeline.steps import earliest, travel_time
 
@@ -306,19 +306,18 @@ def _harvest(job: Job) -> None:
     """Sample every instance, write its routes, and add its gradients and sums to report."""
     nodes = job.nodes
     for b in range(len(nodes.latest)):
-        arrays = Arrays(
-            travel=nodes.travel[b],
-            open=nodes.open[b],
-            close=nodes.close[b],
-            leave_by=nodes.leave_by[b],
-            reward=nodes.reward[b],
-            min_stay=nodes.min_stay[b],
-            piece_start=nodes.piece_start,
-            piece_rate=nodes.rate[b],
-            piece_length=nodes.length[b],
-            budget=nodes.budget[b],
-            slack=nodes.slack[b],
-            end=0,
+        arrays = plain_arrays(
+            nodes.travel[b],
+            nodes.open[b],
+            nodes.close[b],
+            nodes.leave_by[b],
+            nodes.reward[b],
+            nodes.min_stay[b],
+            nodes.piece_start,
+            nodes.rate[b],
+            nodes.length[b],
+            nodes.budget[b],
+            nodes.slack[b],
         )
         network = network_as_given(arrays)
         total = _grow(job, b, network)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf
 
+from decost.method.features import Feature
+from decost.method.progress import Progress
 from decost.method.result import Result
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
@@ -21,14 +23,6 @@ MOST_ROUNDS = 2**62
 
 class MethodError(ValueError):
     """An unknown method or option, or a method that cannot solve this instance."""
-
-
-class Progress(NamedTuple):
-    """What a method has reached: after how many seconds, which profit, and below which bound."""
-
-    seconds: float
-    profit: float
-    bound: float | None
 
 
 class Options(BaseModel):
@@ -85,17 +79,17 @@ class RoundsOptions(TimedOptions):
 class Method:
     """One way to solve: `function(instance, options)` with what the door must know of it.
 
-    `teams` says whether it plans for several vehicles; `warm_up` compiles or loads what the
-    function needs, and is called once before it. A method that is faster on many instances at
-    once has a function `many` for them. One that calls others names those that it may call for
-    an instance in `uses`.
+    `can` names the features (see `decost.method.features`) that it can plan for; an instance with
+    another one is refused. `warm_up` compiles or loads what the function needs, and is called once
+    before it. A method that is faster on many instances at once has a function `many` for them.
+    One that calls others names those that it may call for an instance in `uses`.
     """
 
     name: str
     description: str
     function: Callable[[Instance, Any], Result]
     options: type[Options] = Options
-    teams: bool = True
+    can: tuple[Feature, ...] = ("teams",)
     warm_up: Callable[[], object] | None = None
     many: Callable[[Sequence[Instance], Any], list[Result]] | None = None
     uses: Callable[[Instance], Sequence[str]] | None = None

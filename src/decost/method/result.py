@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
+from decost.problem.versions import version_of
 
 if TYPE_CHECKING:
     from decost.planner.explanation import Explanation
 
-Status: TypeAlias = Literal["optimal", "feasible", "infeasible"]
+Status: TypeAlias = Literal["optimal", "feasible", "incomplete", "infeasible"]
 
 
 def gap_of(profit: float, bound: float | None) -> float | None:
@@ -80,10 +81,12 @@ class Result:
     solution
         The plan.
     status
-        "optimal" if the bound is reached, else "feasible". ("infeasible" is kept for problems
-        without any plan; here the empty plan is always one.)
+        "optimal" if all required stops are visited and no plan that does so earns more;
+        "feasible" if all are visited; "incomplete" if some are not, and it is not proven that
+        they must be left out; "infeasible" if it is proven that no plan visits all of them.
     bound
-        Proven upper bound on the profit of any plan, None if the method proves nothing.
+        Proven upper bound on the profit of every plan that visits at least as many required
+        stops as this one, None if the method proves nothing.
     runtime
         Seconds.
     method, seed
@@ -92,6 +95,13 @@ class Result:
         Which part of the method found the plan, if it has several.
     details
         Figures of the method's own, such as the number of labels.
+    required_visited
+        How many required stops are visited.
+    required_bound
+        The most that any plan can visit, as far as is proven.
+    reasons
+        If it is "infeasible": which required stops cannot be visited, or which two not together,
+        as far as that is quick to prove.
     """
 
     instance: Instance
@@ -103,6 +113,9 @@ class Result:
     seed: int = 0
     found_by: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
+    required_visited: int = 0
+    required_bound: int = 0
+    reasons: tuple[str, ...] = ()
 
     @property
     def profit(self) -> float:
@@ -135,23 +148,40 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result as it is written to JSON; stops go by their labels."""
+        required: dict[str, Any] = {}
+        if self.instance.required.any():
+            required = {
+                "required_visited": self.required_visited,
+                "required_bound": self.required_bound,
+                "reasons": list(self.reasons),
+            }
         return {
             "method": self.method,
             "status": self.status,
             "profit": self.profit,
             "bound": self.bound,
+            **required,
             "runtime": self.runtime,
             "seed": self.seed,
-            "routes": [
-                [
-                    {
-                        "stop": self.instance.label(visit.stop),
-                        "start": visit.start,
-                        "stay": visit.stay,
-                        "profit": visit.profit,
-                    }
-                    for visit in route.visits
-                ]
-                for route in self.solution.routes
-            ],
+            "routes": self._routes(),
         }
+
+    def _routes(self) -> list[Any]:
+        """Give the routes as the version of the file format has them that the instance needs."""
+        label = self.instance.label
+        general = version_of(self.instance) == 2
+        routes: list[Any] = []
+        for k, route in enumerate(self.solution.routes):
+            visits = [
+                {"stop": label(visit.stop)}
+                | ({"alternative": visit.alternative} if general else {})
+                | {"start": visit.start, "stay": visit.stay, "profit": visit.profit}
+                for visit in route.visits
+            ]
+            if not general:
+                routes.append(visits)
+                continue
+            late = {"late": route.late} if route.late else {}
+            times = {"depart": route.depart, "finish": route.finish} | late
+            routes.append({"vehicle": self.instance.fleet[k].id} | times | {"visits": visits})
+        return routes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from pydantic import ValidationError
 
+from decost.method.features import Feature, features_of
 from decost.method.options import MethodError
 from decost.method.result import Failure, Result
 from decost.problem.checker import check
@@ -183,9 +184,15 @@ def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
                 if method.warm_up is not None:
                     method.warm_up()
             _PREPARED.add(name)
+    instances = tuple(instances)
     if method.uses is not None:
         for other in {one: None for instance in instances for one in method.uses(instance)}:
             prepare(other)
+    if any(instance.required.any() for instance in instances):
+        from decost.planner.requirements import warm_up
+
+        with _PREPARING:
+            warm_up()
     return method
 
 
@@ -211,10 +218,11 @@ def solve(
     seed
         Seed of the method's own random generator.
     **options
-        Further options of the method. Every method that goes on improving its plan takes
-        `start`, a feasible plan (or a result) than which the answer is never worse, and
-        `progress`, which is called with a `Progress` when there is news; if it answers False,
-        the run ends with the best plan so far.
+        Further options of the method. Every method that goes on improving its plan takes two
+        more. `start` is a plan (or a result) than which the answer is never worse; if its times
+        are off, the best times for its order are set. An order alone will do: a list of stops for
+        each vehicle, or by the ids of vehicles. `progress` is called with a `Progress` when there
+        is news; if it answers False, the run ends with the best plan so far.
 
     Returns
     -------
@@ -226,8 +234,25 @@ def solve(
     MethodError
         If there is no such method or option, or the method cannot solve this instance.
     """
-    settings = read_options(get_method(method), options | {"time_limit": time_limit, "seed": seed})
+    chosen = get_method(method)
+    options |= {"time_limit": time_limit, "seed": seed}
+    if "start" in chosen.options.model_fields and _is_order(options.get("start")):
+        options["start"] = _plan_in_order(instance, options["start"])
+    settings = read_options(chosen, options)
     return _run(prepare(method, [instance]), settings, instance)
+
+
+def _is_order(start: object) -> bool:
+    return isinstance(start, Sequence | Mapping) and not isinstance(start, str | bytes)
+
+
+def _plan_in_order(instance: Instance, orders: Any) -> Solution:
+    from decost.planner.orders import OrderError, plan_in_order, stop_numbers
+
+    try:
+        return plan_in_order(instance, stop_numbers(instance, orders))
+    except OrderError as error:
+        raise MethodError(f"option start: {error}") from None
 
 
 @overload
@@ -448,23 +473,46 @@ def _run(method: Method, options: Options, instance: Instance) -> Result:
     begin = time.perf_counter()
     start = getattr(options, "start", None)
     if start is not None:
-        options = options.model_copy(update={"start": _best_start(instance, start)})
+        start, best = _best_start(instance, start)
+        options = options.model_copy(update={"start": best})
     result = method.function(instance, options)
-    if start is not None and start.profit > result.profit:
-        bound = None if result.bound is None else max(result.bound, start.profit)
-        result = replace(result, solution=start, bound=bound)
+    if start is not None:
+        result = _no_worse(result, start)
     return _signed(result, method, options, time.perf_counter() - begin)
 
 
-def _best_start(instance: Instance, start: Solution) -> Solution | None:
-    """Give the plan to start from its best stays; None if only tolerance makes it feasible."""
-    from decost.timeline.routes import best_solution, optimal_stays
+def _best_start(instance: Instance, start: Solution) -> tuple[Solution, Solution | None]:
+    """Give a plan that the answer must not be worse than, and the one to start from.
 
-    violations = check(instance, start)
-    if violations:
-        raise MethodError(f"option start: the plan is not feasible: {violations[0]}")
-    routes = [route.stops for route in start.routes]
-    return best_solution(instance, routes) if optimal_stays(instance, routes).feasible else None
+    That has the best times for the order of the given one; there is none if only tolerance makes
+    the order feasible.
+    """
+    from decost.planner.orders import OrderError, first_break, stop_numbers
+    from decost.timeline.routes import solution_for
+
+    try:
+        orders = stop_numbers(instance, [list(route.stops) for route in start.routes])
+    except OrderError as error:
+        raise MethodError(f"option start: {error}") from None
+    broken = first_break(instance, orders)
+    best = None if broken else solution_for(instance, orders)
+    if all(violation.rule == "required" for violation in check(instance, start)):
+        return start, best
+    if broken:
+        raise MethodError(f"option start: {broken.in_words(instance)}")
+    assert best is not None
+    return best, best
+
+
+def _no_worse(result: Result, start: Solution) -> Result:
+    """Take the plan that was given if the result's is worse, which rounding may bring about."""
+    from decost.method.value import Scale
+
+    scale = Scale(result.instance)
+    if scale.value(start) <= scale.value(result.solution):
+        return result
+    bound = None if result.bound is None else max(result.bound, start.profit)
+    return replace(result, solution=start, bound=bound)
 
 
 def _attempt(method: Method, options: Options, instance: Instance) -> Outcome:
@@ -499,13 +547,28 @@ def _run_many(method: Method, options: Options, instances: Sequence[Instance]) -
 
 
 def _require_able(method: Method, instance: Instance) -> None:
-    if instance.vehicles > 1 and not method.teams:
-        able = ", ".join(other.name for other in list_methods() if other.teams)
+    needed = dict(features_of(instance))
+    missing = [feature for feature in needed if feature not in method.can]
+    if missing:
+        able = [one.name for one in list_methods() if needed.keys() <= set(one.can)]
         raise MethodError(
-            f"vehicles = {instance.vehicles}: method {method.name!r} plans for one vehicle; "
-            f"for teams choose from: {able}"
+            f"{needed[missing[0]]}: method {method.name!r} {_CANNOT[missing[0]]}; "
+            f"choose from: {', '.join(able)}"
         )
 
 
+_CANNOT: dict[Feature, str] = {
+    "teams": "plans for one vehicle",
+    "vehicles": "plans for equal vehicles that leave the depot at time 0",
+    "alternatives": "knows one way to visit a stop, at its place and for all vehicles",
+    "required": "knows no required stops",
+}
+
+
 def _signed(result: Result, method: Method, options: Options, runtime: float) -> Result:
-    return replace(result, runtime=runtime, method=method.name, seed=options.seed)
+    result = replace(result, runtime=runtime, method=method.name, seed=options.seed)
+    if not result.instance.required.any():
+        return result
+    from decost.planner.requirements import with_reasons
+
+    return with_reasons(result)

@@ -8,9 +8,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from decost.problem.instance import MAX_STOPS, FloatArray, Instance, whole_number
+from decost.problem.instance import (
+    MAX_STOPS,
+    MAX_VEHICLES,
+    FloatArray,
+    Instance,
+    IntArray,
+    whole_number,
+)
+from decost.problem.records import Vehicle
 
-Family: TypeAlias = Callable[[int, float, int, int, float | None], list[Instance]]
+Family: TypeAlias = Callable[[int, float, int, int, float | None, int], list[Instance]]
 
 
 def generate(
@@ -33,6 +41,9 @@ def generate(
         another count gives other instances.
         "mixed": clustered stops, wide windows, short stays, fixed rewards beside variable
         ones, minimum stays, several concave pieces, an asymmetric matrix now and then.
+        "people": days of people in a town, in minutes and kilometres: vehicles with hours, homes
+        and speeds of their own, stops with opening hours, several alternatives, and some that
+        are required. It takes neither `window` nor `budget`.
     nodes
         Depot and stops.
     window
@@ -54,10 +65,8 @@ def generate(
     for name, value in (("window", window), ("budget", budget)):
         if value is not None and not 0 <= value <= 10**6:
             raise ValueError(f"{name} = {value}: must be from 0 to {10**6}")
-    instances = FAMILIES[family](nodes, window, count, seed, budget)
-    if vehicles != 1:
-        instances = [instance.replace(vehicles=vehicles) for instance in instances]
-    return instances
+    whole_number("vehicles", vehicles, 1, MAX_VEHICLES)
+    return FAMILIES[family](nodes, window, count, seed, budget, vehicles)
 
 
 class _TorchStream:
@@ -107,7 +116,7 @@ def paper_budget(nodes: int) -> float:
 
 
 def _paper(
-    nodes: int, window: float, count: int, seed: int, budget: float | None
+    nodes: int, window: float, count: int, seed: int, budget: float | None, vehicles: int
 ) -> list[Instance]:
     # Units are hundredths and numbers float32 here, as in the published code: the order of the
     # operations decides the last bit.
@@ -139,17 +148,18 @@ def _paper(
             close=closes[k],
             rate=rates[k],
             max_stay=closes[k].astype(np.float64) - opens[k],
+            vehicles=vehicles,
         )
         for k in range(count)
     ]
 
 
 def _mixed(
-    nodes: int, window: float, count: int, seed: int, budget: float | None
+    nodes: int, window: float, count: int, seed: int, budget: float | None, vehicles: int
 ) -> list[Instance]:
     return [
         _mixed_one(nodes, window, np.random.default_rng((seed, k)), budget).replace(
-            name=f"mixed-n{nodes}-s{seed}-{k}"
+            name=f"mixed-n{nodes}-s{seed}-{k}", vehicles=vehicles
         )
         for k in range(count)
     ]
@@ -203,4 +213,124 @@ def _random_pieces(most: int, limit: float, random: np.random.Generator) -> Floa
     return np.column_stack((rates, random.uniform(0.01, 0.08, number) * limit))
 
 
-FAMILIES: dict[str, Family] = {"paper": _paper, "mixed": _mixed}
+SIDE = 8.0
+"""Side of the square of "people", in kilometres."""
+
+_DETOUR = 1.3
+_FAST, _SLOW = (speed / 60 / _DETOUR for speed in (15.0, 5.0))  # straight kilometres a minute
+_MORNING, _NOON, _AFTERNOON, _EVENING = (60.0 * hour for hour in (9, 12, 14, 18))
+
+
+def _people(
+    nodes: int, window: float, count: int, seed: int, budget: float | None, vehicles: int
+) -> list[Instance]:
+    for name, value, usual in (("window", window, 100), ("budget", budget, None)):
+        if value != usual:
+            raise ValueError(f"{name} = {value}: the family people has hours of its own")
+    return [
+        _people_one(
+            f"people-n{nodes}-s{seed}-{k}", nodes - 1, vehicles, np.random.default_rng((seed, k))
+        )
+        for k in range(count)
+    ]
+
+
+def _people_one(name: str, stops: int, vehicles: int, random: np.random.Generator) -> Instance:
+    even = stops // 2
+    centres = random.uniform(0, SIDE, (3, 2))
+    around = centres[random.integers(3, size=stops - even)]
+    own = np.concatenate(
+        (random.uniform(0, SIDE, (even, 2)), random.normal(around, 0.7, (stops - even, 2)))
+    )
+    homes: list[FloatArray] = []
+    fleet = [_person(k, stops, homes, random) for k in range(vehicles)]
+
+    kind = random.choice(3, size=stops, p=[0.6, 0.25, 0.15])
+    twice = random.random(stops) < 0.1
+    number = np.where(kind == 1, 2, 1) + twice
+    first = np.concatenate(([0, 1], 1 + np.cumsum(number)))
+    hours, place = np.empty((first[-1], 2)), np.zeros(first[-1], dtype=np.int64)
+    others: list[FloatArray] = []
+    for stop in range(1, stops + 1):
+        here = slice(first[stop], first[stop + 1])
+        place[here] = stop
+        hours[here] = _hours(kind[stop - 1], number[stop - 1], random)
+        if twice[stop - 1]:
+            place[here.stop - 1] = 1 + stops + len(homes) + len(others)
+            others.append(random.uniform(0, SIDE, 2))
+    admits = np.ones((1 + stops, vehicles), dtype=np.bool_)
+    for few in 1 + np.flatnonzero(random.random(stops) < 0.2):
+        admits[few] = False
+        admits[few, random.permutation(vehicles)[: max(1, vehicles // 2)]] = True
+    required = np.zeros(1 + stops, dtype=np.bool_)
+    required[1 + random.permutation(stops)[: max(1, round(0.05 * stops))]] = True
+
+    pieces = [np.empty((0, 2)), *(_falling_pieces(random) for _ in range(stops))]
+    min_stay = np.concatenate(([0], random.integers(10, 31, size=stops)))
+    reward = np.concatenate(([0], random.integers(0, 31, size=stops)))
+    stop_of: IntArray = np.repeat(np.arange(1 + stops), np.diff(first))
+    depot = np.full((1, 2), SIDE / 2)
+    return Instance(
+        name=name,
+        unit="minutes",
+        speed=_FAST,
+        fleet=fleet,
+        xy=np.concatenate((depot, own, *(point[None] for point in homes + others))),
+        places=[f"home {one.id}" for one in fleet if one.start is not None] + [""] * len(others),
+        required=required,
+        open=hours[:, 0],
+        leave_by=hours[:, 1],
+        reward=reward[stop_of],
+        min_stay=min_stay[stop_of],
+        pieces=[pieces[stop] for stop in stop_of],
+        alternative_first=first,
+        alternative_place=place,
+        alternative_vehicles=admits[stop_of],
+    )
+
+
+def _person(
+    number: int, stops: int, homes: list[FloatArray], random: np.random.Generator
+) -> Vehicle:
+    start = end = None
+    if random.random() < 0.5:
+        start = 1 + stops + len(homes)
+        homes.append(random.uniform(0, SIDE, 2))
+        end = start if random.random() < 0.75 else None
+    begin = 480.0 + 30 * int(random.integers(5))
+    due = begin + int(random.integers(300, 481))
+    slow = number % 3 == 2
+    return Vehicle(
+        id=str(number + 1),
+        start=start,
+        end=end,
+        begin=begin,
+        due=due,
+        speed=_SLOW if slow else _FAST,
+    )
+
+
+def _hours(kind: int, number: int, random: np.random.Generator) -> FloatArray:
+    """Draw opening hours, as open and leave_by, of a number of alternatives.
+
+    The last of them has the hours of the first if there are more than it takes.
+    """
+    hours = [[_MORNING, _EVENING]]
+    if kind == 1:
+        hours = [[_MORNING, _NOON], [_AFTERNOON, _EVENING]]
+    elif kind == 2:
+        width = random.uniform(90, 180)
+        opens = random.uniform(_MORNING, _EVENING - width)
+        hours = [[opens, opens + width]]
+    return np.array([*hours, hours[0]][:number])
+
+
+def _falling_pieces(random: np.random.Generator) -> FloatArray:
+    number = int(random.integers(1, 4))
+    rates = np.sort(random.uniform(0, 2, number))[::-1]
+    cuts = np.sort(random.random(number - 1))
+    parts = np.diff(cuts, prepend=0.0, append=1.0)
+    return np.column_stack((rates, parts * random.uniform(15, 90)))
+
+
+FAMILIES: dict[str, Family] = {"paper": _paper, "mixed": _mixed, "people": _people}

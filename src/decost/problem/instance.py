@@ -1,12 +1,42 @@
-"""The problem: stops with windows, stays and concave profits, a budget, and travel times."""
+"""The problem: stops with alternatives, stays and concave profits, vehicles, and travel times."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from decost.problem.arrays import Arrays as Arrays
+from decost.problem.arrays import arrays_of
+from decost.problem.demands import many_pieces, one_piece, stop_name, validate
+from decost.problem.distances import great_circles, straight_lines
+from decost.problem.fields import (
+    MAX_ALTERNATIVES,
+    MAX_ALTERNATIVES_IN_ALL,
+    amount,
+    column,
+    finite,
+    frozen,
+    positive,
+    table,
+    text,
+    truth_table,
+    unique_ids,
+    whole_column,
+)
+from decost.problem.fields import MAX_STOPS as MAX_STOPS
+from decost.problem.fields import MAX_VEHICLES as MAX_VEHICLES
+from decost.problem.fields import TOLERANCE as TOLERANCE
+from decost.problem.fields import BoolArray as BoolArray
+from decost.problem.fields import FloatArray as FloatArray
+from decost.problem.fields import InstanceError as InstanceError
+from decost.problem.fields import IntArray as IntArray
+from decost.problem.fields import whole_number as whole_number
+from decost.problem.fleet import own_fleet, whole_fleet
+from decost.problem.records import FleetVehicle, Place, Stop, Vehicle
+from decost.problem.selection import only_stops
 
 if TYPE_CHECKING:
     from functools import cached_property
@@ -26,86 +56,95 @@ else:
             return value
 
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Problem: TypeAlias = Literal["OP", "OPTW", "OPVP", "OPTWVP", "TOP", "TOPTW", "TOPVP", "TOPTWVP"]
 
-TOLERANCE = 1e-6
-"""Times may be off by this share of the budget, profits by this share of the profit."""
+DETOUR = 1.3
+"""How much longer than a great circle a way is, unless an instance says it."""
 
-MAX_STOPS = 5_000
-"""Most stops of one instance: travel times are a full matrix (200 MB at this size)."""
-
-MAX_VEHICLES = 1_000
-"""Most vehicles of one instance."""
-
-
-class InstanceError(ValueError):
-    """An instance is not valid; the message names the field and the value."""
-
-
-class Arrays(NamedTuple):
-    """What the kernels see of an instance: arrays indexed by node, the depot first.
-
-    A deadline counts as kept if it is missed by no more than `slack`, so that sums of rounded
-    times do not decide; stays never use the slack.
-    """
-
-    travel: FloatArray
-    open: FloatArray
-    close: FloatArray
-    leave_by: FloatArray
-    reward: FloatArray
-    min_stay: FloatArray
-    piece_start: IntArray
-    piece_rate: FloatArray
-    piece_length: FloatArray
-    budget: float
-    slack: float
-    end: int
+# An argument of the constructor that another one takes the place of.
+_INSTEAD = {
+    "rate": "pieces",
+    "max_stay": "pieces",
+    "vehicles": "fleet",
+    "fleet": "vehicles",
+    "travel": "profiles",
+    "geographic": "detour",
+    "separate_end": "end",
+}
 
 
 class Instance:
     """A frozen, validated planning problem.
 
-    Node 0 is the depot and nodes 1, 2, ... are the stops. Every array is indexed by node, so
-    the depot's entry comes first; there it is ignored (but for coordinates and travel times).
+    Stop 0 is the depot, and stops are 1, 2, ... A **place** is a row of coordinates and travel
+    times: 0 is the depot, then come the places of the stops, then that of a separate end, then
+    further ones. An **alternative** is one way to visit a stop; they are numbered from 1, those of
+    stop 1 first. Unless `alternative_first` says otherwise every stop has one, and alternative k
+    is stop k. Arrays by stop or by alternative have an entry 0, the depot's, which is ignored.
+
+    `Instance.build` makes an instance of records, with names for everything.
 
     Parameters
     ----------
     budget
-        Time at which every vehicle must be back; all leave at time 0.
+        Time by which every vehicle must be at its end, unless it has a `due` of its own. By
+        default the latest of those.
     xy
-        Coordinates, shape (nodes, 2). Needed unless `travel` is given.
+        Coordinates, shape (places, 2). Needed unless `travel` is given.
     travel
-        Travel times, shape (nodes, nodes), not necessarily symmetric. By default the
-        Euclidean distance divided by `speed`.
+        Travel times, shape (places, places), not necessarily symmetric. By default the
+        Euclidean distance divided by `speed`. With `profiles` one matrix for each of them.
     speed
         Distance per unit of time.
     separate_end
-        The vehicles end at a depot of their own, given as one more last row of `xy` and one
-        more last row and column of `travel`.
+        The vehicles end at a depot of their own, given as one more row of `xy` and one
+        more row and column of `travel`, behind the stops.
     open, close
-        Window on the start of service (default: 0, and infinity for a stop that never closes).
-        Waiting before `open` is free.
+        Window on the start of service (default: 0, and infinity for a stop that never closes),
+        by alternative. Waiting before `open` is free.
     leave_by
-        Latest end of service (default: infinity).
+        Latest end of service (default: infinity), by alternative.
     reward
-        Profit of a visit, whatever the stay (default: 0).
+        Profit of a visit, whatever the stay (default: 0), by alternative.
     min_stay
-        Shortest stay (default: 0).
+        Shortest stay (default: 0), by alternative.
     rate, max_stay
-        Profit per unit of stay beyond `min_stay`, up to `max_stay`: one piece a stop.
+        Profit per unit of stay beyond `min_stay`, up to `max_stay`: one piece an alternative.
     pieces
-        Instead of `rate` and `max_stay`: for every node the concave profit of the stay beyond
-        `min_stay` as `(rate, length)` pairs of falling rate.
+        Instead of `rate` and `max_stay`: for every alternative the concave profit of the stay
+        beyond `min_stay` as `(rate, length)` pairs of falling rate.
     vehicles
-        Number of routes in a plan.
+        Number of routes in a plan: so many equal vehicles. Default: 1.
     ids
         Names of the stops, the depot's left out. By default a stop is known by its number.
     name
         What to call the instance in outputs.
+    begin
+        Time before which no vehicle can leave, unless it has a `begin` of its own.
+    fleet
+        Instead of `vehicles`: a `Vehicle` for each, whose `start` and `end` are numbers of places.
+        What is None is the default: the depot, `end`, `begin`, `budget`, `speed`. What equals the
+        default counts as not given.
+    required
+        Stops that come before all profit, as true and false by stop.
+    places
+        Names of the places behind those of the stops (and of the separate end), "" for one without.
+    end
+        Place at which vehicles end by default (default: the separate end, or else the depot).
+    profiles
+        Names of the matrices that `travel` holds; each vehicle names the one it uses.
+    unit
+        "minutes", and then times can be shown as clock times; or None.
+    geographic
+        `xy` holds degrees (lon, lat); the unit is minutes, and speeds are kilometres a minute.
+    detour
+        How much longer than a great circle ways are (default: 1.3), if `geographic`.
+    alternative_first
+        First alternative of every stop, and at last one more than there are: 0, 1, ...
+    alternative_place
+        Place of every alternative (default: that of its stop).
+    alternative_vehicles
+        Whether each alternative admits each vehicle, shape (alternatives + 1, vehicles).
 
     Examples
     --------
@@ -116,27 +155,41 @@ class Instance:
     np.float64(5.0)
     """
 
+    # All that an instance is, in one form only, so that equal ones are equal in these fields.
     budget: float
+    begin: float
     speed: float
+    detour: float
+    unit: str | None
+    geographic: bool
     vehicles: int
     name: str
     ids: tuple[str, ...] | None
     separate_end: bool
+    end: int
+    places: tuple[str, ...]
+    profiles: tuple[str, ...]
     xy: FloatArray | None
     matrix: FloatArray | None
-    open: FloatArray
-    close: FloatArray
-    leave_by: FloatArray
-    reward: FloatArray
-    min_stay: FloatArray
+    matrices: FloatArray | None
+    required: BoolArray
+    alternative_open: FloatArray
+    alternative_close: FloatArray
+    alternative_leave_by: FloatArray
+    alternative_reward: FloatArray
+    alternative_min_stay: FloatArray
+    alternative_vehicles: BoolArray | None
     piece_start: IntArray
     piece_rate: FloatArray
     piece_length: FloatArray
+    _fleet: tuple[Vehicle, ...] | None  # None: all as the instance says
+    _first: IntArray | None  # None: one alternative a stop
+    _place: IntArray | None  # None: alternatives are at their stops
 
     def __init__(
         self,
         *,
-        budget: float,
+        budget: float | None = None,
         xy: npt.ArrayLike | None = None,
         travel: npt.ArrayLike | None = None,
         speed: float = 1.0,
@@ -149,158 +202,264 @@ class Instance:
         rate: npt.ArrayLike | None = None,
         max_stay: npt.ArrayLike | None = None,
         pieces: Sequence[npt.ArrayLike] | None = None,
-        vehicles: int = 1,
+        vehicles: int | None = None,
         ids: Sequence[str] | None = None,
         name: str = "",
+        begin: float = 0.0,
+        fleet: Sequence[Vehicle | FleetVehicle] | None = None,
+        required: npt.ArrayLike | None = None,
+        places: Sequence[str] = (),
+        end: int | None = None,
+        profiles: Sequence[str] = (),
+        unit: str | None = None,
+        geographic: bool = False,
+        detour: float | None = None,
+        alternative_first: npt.ArrayLike | None = None,
+        alternative_place: npt.ArrayLike | None = None,
+        alternative_vehicles: npt.ArrayLike | None = None,
     ) -> None:
         put = self.__dict__.__setitem__
-        put("budget", _number("budget", budget))
-        put("speed", _number("speed", speed))
-        if self.speed == 0:
-            raise InstanceError("speed = 0.0: must be positive")
-        put("vehicles", whole_number("vehicles", vehicles, 1, MAX_VEHICLES))
-        put("name", _text("name", str(name)))
+        put("begin", finite("begin", begin))
+        put("budget", self._due_by_default(budget, fleet))
+        put("speed", positive("speed", speed))
+        put("name", text("name", str(name)))
         put("separate_end", bool(separate_end))
-        if xy is None and travel is None:
-            raise InstanceError("xy = None: give coordinates, or a travel matrix")
-        points = None if xy is None else _table("xy", xy)
-        matrix = None if travel is None else _table("travel", travel)
-        if points is not None and (points.ndim != 2 or points.shape[1] != 2):
-            raise InstanceError(f"xy: has shape {points.shape}, must be (nodes, 2)")
-        if matrix is not None and (matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]):
-            raise InstanceError(f"travel: has shape {matrix.shape}, must be square")
-        places = len(matrix) if matrix is not None else len(points)  # type: ignore[arg-type]
-        if points is not None and len(points) != places:
-            raise InstanceError(f"travel: has shape ({places}, {places}) for {len(points)} places")
-        nodes = places - self.separate_end
-        if nodes < 1:
-            raise InstanceError(f"xy: has {places} places, the depots alone are more")
-        if nodes - 1 > MAX_STOPS:
-            raise InstanceError(f"stops: there are {nodes - 1}, at most {MAX_STOPS} are allowed")
-        put("xy", points)
-        put("matrix", matrix)
-        put("ids", _labels(ids, nodes - 1))
+        self._put_unit(unit, bool(geographic), detour)
+        put("places", tuple(places))
+        if self.places:
+            unique_ids("places", [place for place in self.places if place])
+        put("profiles", unique_ids("profiles", tuple(profiles)) if profiles else ())
+        nodes = self._put_rows(xy, travel)
+        rows = nodes + self.separate_end + len(self.places)
+        put("ids", None if ids is None else self._labels(ids, nodes - 1))
+        usual_end = nodes if self.separate_end else 0
+        put("end", usual_end if end is None else whole_number("end", end, 0, rows - 1))
+        given = 1 if vehicles is None else vehicles
+        if fleet is not None:
+            given = len(fleet) if vehicles is None else vehicles
+        put("vehicles", whole_number("vehicles", given, 1, MAX_VEHICLES))
+        differ = fleet is not None or len(self.profiles) > 1
+        put("_fleet", own_fleet(self, fleet, rows) if differ else None)
+
+        put("required", np.zeros(nodes, dtype=np.bool_))
+        if required is not None:
+            put("required", truth_table("required", required, (nodes,)))
+            self.required[0] = False
+        put("_first", None)
+        put("_place", None)
+        put("alternative_vehicles", None)
+        size = nodes
+        if alternative_first is not None:
+            size = self._put_first(alternative_first, nodes)
+        if alternative_place is not None:
+            where = whole_column("alternative_place", alternative_place, size, rows - 1)
+            if not np.array_equal(where, self.alternative_stop):
+                put("_place", where)
+        if alternative_vehicles is not None:
+            shape = (size, self.vehicles)
+            admits = truth_table("alternative_vehicles", alternative_vehicles, shape)
+            admits[0] = True
+            if not admits.all():
+                put("alternative_vehicles", admits)
 
         depot: dict[str, float] = {"close": self.budget, "leave_by": np.inf}
-        for field, given, default in (
+        for field, values, default in (
             ("open", open, 0.0),
             ("close", close, np.inf),
             ("leave_by", leave_by, np.inf),
             ("reward", reward, 0.0),
             ("min_stay", min_stay, 0.0),
         ):
-            column = _column(field, given, nodes, default)
-            column[0] = depot.get(field, 0.0)
-            put(field, column)
+            numbers = column(field, values, size, default)
+            numbers[0] = depot.get(field, 0.0)
+            put(f"alternative_{field}", numbers)
         if pieces is not None and (rate is not None or max_stay is not None):
             raise InstanceError("pieces: cannot be combined with rate or max_stay")
         if pieces is None:
-            start, rates, lengths = self._one_piece(
-                _column("rate", rate, nodes, 0.0),
-                self.min_stay if max_stay is None else _column("max_stay", max_stay, nodes, 0.0),
-                max_stay is not None,
-            )
+            longest = None if max_stay is None else column("max_stay", max_stay, size, 0.0)
+            found = one_piece(self, column("rate", rate, size, 0.0), longest)
         else:
-            start, rates, lengths = self._many_pieces(pieces)
-        put("piece_start", start)
-        put("piece_rate", rates)
-        put("piece_length", lengths)
+            found = many_pieces(self, pieces)
+        for field, values in zip(("start", "rate", "length"), found, strict=True):
+            put(f"piece_{field}", values)
         with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
-            self._validate()
+            validate(self)
         self._freeze()
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        stops: Iterable[Stop] = (),
+        vehicles: int | Iterable[Vehicle] = 1,
+        places: Iterable[Place] = (),
+        depot: Place | None = None,
+        end: Place | str | None = None,
+        begin: float | str | None = None,
+        budget: float | str | None = None,
+        speed: float | str | None = None,
+        unit: str | None = None,
+        detour: float | None = None,
+        travel: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
+        name: str = "",
+    ) -> Instance:
+        """Make an instance of records, with the names and the meaning of the file format.
+
+        Parameters
+        ----------
+        stops
+            The stops, each with its alternatives.
+        vehicles
+            The vehicles, or how many equal ones there are.
+        places
+            Further places, to which vehicles and alternatives refer by id.
+        depot
+            Where vehicles start (needed unless there is a travel matrix).
+        end
+            Where vehicles end by default: the id of a place or a stop, or coordinates; these have
+            a row of their own in a matrix, behind the stops.
+        begin, budget
+            Default `begin` (0) and `due` of the vehicles.
+        speed
+            Distance per unit of time; with lat, lon as "4.5 km/h" or "3 mph".
+        unit
+            "minutes" if times are that, and then they may be written as "09:30". Needed for
+            lat, lon.
+        detour
+            How much longer than a great circle ways are, 1.3 unless given; for lat, lon only.
+        travel
+            Matrix of travel times between the depot, the stops and the places, in this order; or
+            several ones by name.
+        name
+            What to call the instance in outputs.
+
+        Examples
+        --------
+        >>> from decost import Alternative, Instance, Place, Stop, Vehicle
+        >>> Instance.build(
+        ...     unit="minutes", begin="09:00", budget="17:30", depot=Place(x=0, y=0),
+        ...     vehicles=[Vehicle("red"), Vehicle("blue", begin="10:00")],
+        ...     stops=[Stop("museum", x=3, y=4, min_stay=30, required=True, alternatives=[
+        ...         Alternative(open="09:00", leave_by="12:00", reward=20),
+        ...         Alternative(open="14:00", leave_by="18:00", vehicles=["blue"])])])
+        Instance(TOPTW, 1 stop, 2 alternatives, 1 required, budget 1050, 2 vehicles)
+        """
+        from decost.problem.building import build
+
+        return build(
+            stops=tuple(stops),
+            vehicles=vehicles if isinstance(vehicles, int | np.integer) else tuple(vehicles),
+            places=tuple(places),
+            depot=depot,
+            end=end,
+            begin=begin,
+            budget=budget,
+            speed=speed,
+            unit=unit,
+            detour=detour,
+            travel=travel,
+            name=name,
+        )
+
+    def _due_by_default(
+        self, budget: object, fleet: Sequence[Vehicle | FleetVehicle] | None
+    ) -> float:
+        if fleet is None:
+            given = amount("budget", budget) if self.begin >= 0 else finite("budget", budget)
+            if given < self.begin:
+                raise InstanceError(f"budget = {given}: is before begin = {self.begin}")
+            return given
+        if budget is not None:
+            return finite("budget", budget)
+        for k, vehicle in enumerate(fleet):
+            if vehicle.due is None:
+                raise InstanceError(f"budget = None: needed, since vehicle {k + 1} has no due")
+        return max((finite("due", vehicle.due) for vehicle in fleet), default=0.0)
+
+    def _put_unit(self, unit: str | None, geographic: bool, detour: float | None) -> None:
+        put = self.__dict__.__setitem__
+        if unit is not None and unit != "minutes":
+            raise InstanceError(f"unit = {unit!r}: must be 'minutes', or not given")
+        if geographic and unit is None:
+            raise InstanceError("unit = None: must be 'minutes' with lat, lon")
+        if detour is not None and not geographic:
+            raise InstanceError(f"detour = {detour}: goes with lat, lon only")
+        put("unit", unit)
+        put("geographic", geographic)
+        usual = DETOUR if geographic else 1.0
+        put("detour", usual if detour is None else positive("detour", detour))
+
+    def _put_rows(self, xy: npt.ArrayLike | None, travel: npt.ArrayLike | None) -> int:
+        """Take coordinates and travel times, and tell how many nodes there are."""
+        put = self.__dict__.__setitem__
+        if xy is None and travel is None:
+            raise InstanceError("xy = None: give coordinates, or a travel matrix")
+        points = None if xy is None else table("xy", xy)
+        matrix = None if travel is None else table("travel", travel)
+        if points is not None and (points.ndim != 2 or points.shape[1] != 2):
+            raise InstanceError(f"xy: has shape {points.shape}, must be (nodes, 2)")
+        rows = 0 if points is None else len(points)
+        if matrix is not None:
+            several = len(self.profiles)
+            shape = matrix.shape[1:] if several else matrix.shape
+            if len(shape) != 2 or shape[0] != shape[1]:
+                square = "a square for each profile" if several else "square"
+                raise InstanceError(f"travel: has shape {matrix.shape}, must be {square}")
+            if several and len(matrix) != several:
+                raise InstanceError(f"travel: has {len(matrix)} matrices for {several} profiles")
+            rows = shape[0]
+        elif self.profiles:
+            raise InstanceError(f"profiles = {self.profiles}: there is no travel")
+        if points is not None and len(points) != rows:
+            raise InstanceError(f"travel: has shape ({rows}, {rows}) for {len(points)} places")
+        nodes = rows - self.separate_end - len(self.places)
+        if nodes < 1:
+            raise InstanceError(f"xy: has {rows} places, the depots alone are more")
+        if nodes - 1 > MAX_STOPS:
+            raise InstanceError(f"stops: there are {nodes - 1}, at most {MAX_STOPS} are allowed")
+        put("xy", points)
+        put("matrix", None if self.profiles else matrix)
+        put("matrices", matrix if self.profiles else None)
+        return nodes
+
+    def _labels(self, ids: Sequence[str], stops: int) -> tuple[str, ...] | None:
+        if len(ids) != stops:
+            raise InstanceError(f"ids: there are {len(ids)} for {stops} stops")
+        return unique_ids("stops", tuple(ids)) or None
+
+    def _put_first(self, given: npt.ArrayLike, nodes: int) -> int:
+        """Take the first alternatives of stops, and tell how long arrays by alternative are."""
+        field = "alternative_first"
+        first = whole_column(field, given, nodes + 1, MAX_ALTERNATIVES_IN_ALL + 1)
+        if first[1] != 1:
+            raise InstanceError(f"{field}[1] = {first[1]}: must be 1")
+        number = np.diff(first)[1:]
+        if (number < 0).any():
+            stop = 1 + int(np.argmax(number < 0))
+            raise InstanceError(
+                f"{field}[{stop + 1}] = {first[stop + 1]}: is less than the one before"
+            )
+        if (number > MAX_ALTERNATIVES).any():
+            stop = 1 + int(np.argmax(number > MAX_ALTERNATIVES))
+            raise InstanceError(
+                f"{stop_name(self, stop)}: alternatives: there are {number[stop - 1]}, "
+                f"at most {MAX_ALTERNATIVES} are allowed"
+            )
+        if (number != 1).any():
+            self.__dict__["_first"] = first
+        return int(first[-1])
 
     def _freeze(self) -> None:
         for value in self.__dict__.values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self._fields()  # what is derived from them is quick to make, and large
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)  # numpy forgets in a copy or a pickle that it was read-only
         self._freeze()
-
-    def _one_piece(
-        self, rate: FloatArray, max_stay: FloatArray, limited: bool
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        rate[0] = max_stay[0] = 0.0
-        self._demand("rate", rate, (rate >= 0) & (rate < np.inf), "must be finite, not negative")
-        self._demand("rate", rate, (rate == 0) | limited, "needs a max_stay")
-        shortest = self.min_stay
-        self._demand("max_stay", max_stay, max_stay >= shortest, "is less than min_stay", shortest)
-        length = max_stay - shortest
-        kept = length > 0
-        start = np.concatenate(([0], np.cumsum(kept)))
-        return start.astype(np.int64), rate[kept], length[kept]
-
-    def _many_pieces(
-        self, pieces: Sequence[npt.ArrayLike]
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        if len(pieces) != self.nodes:
-            raise InstanceError(f"pieces: there are {len(pieces)} lists for {self.nodes} nodes")
-        start = np.zeros(self.nodes + 1, dtype=np.int64)
-        tables = []
-        for node in range(self.nodes):
-            table = _table("pieces", pieces[node] if node else [])
-            if table.size == 0:
-                table = table.reshape(0, 2)
-            if table.ndim != 2 or table.shape[1] != 2:
-                raise InstanceError(
-                    f"{self._stop(node)}: profit: has shape {table.shape}, must be (pieces, 2)"
-                )
-            for position, (rate, length) in enumerate(table):
-                where = f"{self._stop(node)}: profit[{position}]"
-                if not (0 <= rate < np.inf and 0 <= length < np.inf):
-                    raise InstanceError(
-                        f"{where} = [{rate}, {length}]: must be finite, not negative"
-                    )
-                if position and rate > table[position - 1, 0]:
-                    raise InstanceError(
-                        f"{where} = [{rate}, {length}]: rates must not rise along the pieces"
-                    )
-            table = table[table[:, 1] > 0]
-            start[node + 1] = start[node] + len(table)
-            tables.append(table)
-        flat = np.concatenate(tables)
-        return start, flat[:, 0].copy(), flat[:, 1].copy()
-
-    def _validate(self) -> None:
-        if self.xy is not None and not np.isfinite(self.xy).all():
-            node, axis = np.argwhere(~np.isfinite(self.xy))[0]
-            where = "end" if node == self.nodes else self._stop(int(node))
-            raise InstanceError(f"{where}: {'xy'[axis]} = {self.xy[node, axis]}: must be finite")
-        if self.matrix is not None:
-            good = (self.matrix >= 0) & (self.matrix < np.inf)
-            if not good.all():
-                i, j = np.argwhere(~good)[0]
-                raise InstanceError(
-                    f"travel[{i}][{j}] = {self.matrix[i, j]}: must be finite, not negative"
-                )
-        elif not np.isfinite(np.ptp(self.xy, axis=0).sum() / self.speed):  # type: ignore[arg-type]
-            raise InstanceError(f"speed = {self.speed}: travel times are not finite")
-        for field in ("reward", "min_stay"):
-            values = getattr(self, field)
-            good = (values >= 0) & (values < np.inf)
-            self._demand(field, values, good, "must be finite, not negative")
-        self._demand("open", self.open, np.isfinite(self.open), "must be finite")
-        self._demand("close", self.close, self.close >= self.open, "is less than open", self.open)
-        self._demand("max_stay", self.max_stay, self.max_stay < np.inf, "must be finite")
-        if not np.isfinite(self.full_profit.sum()):
-            raise InstanceError("profit: the sum over all stops is not finite")
-
-    def _demand(
-        self,
-        field: str,
-        values: FloatArray,
-        good: npt.NDArray[np.bool_],
-        why: str,
-        other: FloatArray | None = None,
-    ) -> None:
-        if not good[1:].all():
-            node = 1 + int(np.argmin(good[1:]))
-            than = "" if other is None else f" = {other[node]}"
-            raise InstanceError(f"{self._stop(node)}: {field} = {values[node]}: {why}{than}")
-
-    def _stop(self, node: int) -> str:
-        return f"stop {self.label(node)!r}" if node else "depot"
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Instance is frozen: use replace({name}=...)")
@@ -312,8 +471,10 @@ class Instance:
         name = f"{self.name!r}, " if self.name else ""
         team = f", {self.vehicles} vehicles" if self.vehicles > 1 else ""
         plural = "" if self.stops == 1 else "s"
+        ways = "" if self._first is None else f", {self.alternative_count} alternatives"
+        must = f", {self.required.sum()} required" if self.required.any() else ""
         return (
-            f"Instance({name}{self.problem}, {self.stops} stop{plural}, "
+            f"Instance({name}{self.problem}, {self.stops} stop{plural}{ways}{must}, "
             f"budget {self.budget:g}{team})"
         )
 
@@ -321,7 +482,7 @@ class Instance:
         if not isinstance(other, Instance):
             return NotImplemented
         mine, theirs = self._fields(), other._fields()
-        return all(np.array_equal(mine[field], theirs[field]) for field in mine)
+        return all(_same(mine[field], theirs[field]) for field in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -329,135 +490,276 @@ class Instance:
         return {field: self.__dict__[field] for field in Instance.__annotations__}
 
     def replace(self, **changes: Any) -> Instance:
-        """Copy the instance with some of the constructor's arguments changed."""
+        """Copy the instance with some of the constructor's arguments changed.
+
+        What took its value from the instance goes on doing so: a vehicle without a `due` of its
+        own is due at the new `budget`.
+        """
         given: dict[str, Any] = {
             "budget": self.budget,
             "xy": self.xy,
-            "travel": self.matrix,
+            "travel": self.matrix if self.matrices is None else self.matrices,
             "speed": self.speed,
             "separate_end": self.separate_end,
-            "open": self.open,
-            "close": self.close,
-            "leave_by": self.leave_by,
-            "reward": self.reward,
-            "min_stay": self.min_stay,
-            "pieces": self.pieces,
+            "open": self.alternative_open,
+            "close": self.alternative_close,
+            "leave_by": self.alternative_leave_by,
+            "reward": self.alternative_reward,
+            "min_stay": self.alternative_min_stay,
+            "pieces": None,
             "vehicles": self.vehicles,
             "ids": self.ids,
             "name": self.name,
+            "begin": self.begin,
+            "fleet": self._fleet,
+            "required": self.required if self.required.any() else None,
+            "places": self.places,
+            "end": None if self.end == (self.nodes if self.separate_end else 0) else self.end,
+            "profiles": self.profiles,
+            "unit": self.unit,
+            "geographic": self.geographic,
+            "detour": self.detour if self.geographic else None,
+            "alternative_first": self._first,
+            "alternative_place": self._place,
+            "alternative_vehicles": self.alternative_vehicles,
         }
-        if "rate" in changes or "max_stay" in changes:
-            del given["pieces"]
+        for field, value in changes.items():
+            if field in _INSTEAD and (value is not None or field != "fleet"):
+                given.pop(_INSTEAD[field], None)
+        if "pieces" in given and "pieces" not in changes:
+            given["pieces"] = self.pieces
         return Instance(**(given | changes))
 
     def only(self, stops: Sequence[int] | IntArray) -> Instance:
-        """Copy the instance with these stops alone, numbered anew in the given order."""
-        nodes = np.array([0, *stops], dtype=np.int64)
-        places = np.append(nodes, self.end) if self.separate_end else nodes
-        pieces = self.pieces
-        return self.replace(
-            xy=None if self.xy is None else self.xy[places],
-            travel=None if self.matrix is None else self.matrix[np.ix_(places, places)],
-            **{
-                field: getattr(self, field)[nodes]
-                for field in ("open", "close", "leave_by", "reward", "min_stay")
-            },
-            pieces=[pieces[node] for node in nodes],
-            ids=None if self.ids is None else [self.ids[stop - 1] for stop in stops],
-        )
+        """Copy the instance with these stops alone, numbered anew in the given order.
+
+        Places that have a name stay; of the others those that are still in use. The place of a
+        stop that is left out, but in use, becomes a further place by the name of the stop.
+        """
+        return only_stops(self, stops)
 
     @property
     def nodes(self) -> int:
         """Number of nodes: the depot and the stops."""
-        return len(self.open)
+        return len(self.required)
 
     @property
     def stops(self) -> int:
         """Number of stops."""
         return self.nodes - 1
 
+    @cached_property
+    def fleet(self) -> tuple[FleetVehicle, ...]:
+        """Vehicles, one by one; `start` and `end` are numbers of places."""
+        return whole_fleet(self, self._fleet)
+
     @property
-    def end(self) -> int:
-        """Row of the end depot in `travel` and `xy`: 0, or the last row if it has its own."""
-        return self.nodes if self.separate_end else 0
+    def alike(self) -> bool:
+        """All vehicles are as the instance says, and may use every alternative."""
+        return self._fleet is None and self.alternative_vehicles is None
+
+    @cached_property
+    def horizon(self) -> float:
+        """Time from the first begin of any vehicle to the last due."""
+        if self._fleet is None:
+            return self.budget - self.begin
+        return max(one.due for one in self.fleet) - min(one.begin for one in self.fleet)
 
     @property
     def tolerance(self) -> float:
         """How far times may be off, in units of time."""
-        return TOLERANCE * self.budget
+        return TOLERANCE * self.horizon
+
+    @property
+    def simple(self) -> bool:
+        """Every stop has one alternative, at its own place, for all vehicles."""
+        return self._first is None and self._place is None and self.alternative_vehicles is None
+
+    @property
+    def alternative_count(self) -> int:
+        """Number of alternatives of all stops."""
+        return len(self.alternative_open) - 1
+
+    @cached_property
+    def alternative_first(self) -> IntArray:
+        """First alternative of every stop, and at last one more than there are."""
+        return frozen(np.arange(self.nodes + 1) if self._first is None else self._first)
+
+    @cached_property
+    def alternative_stop(self) -> IntArray:
+        """Stop of every alternative."""
+        if self._first is None:
+            return frozen(np.arange(self.nodes))
+        return frozen(np.repeat(np.arange(self.nodes), np.diff(self._first)))
+
+    @property
+    def alternative_place(self) -> IntArray:
+        """Place of every alternative."""
+        return self.alternative_stop if self._place is None else self._place
 
     @property
     def pieces(self) -> tuple[FloatArray, ...]:
-        """For every node the `(rate, length)` pieces of its profit, shape (pieces, 2)."""
-        table = np.column_stack((self.piece_rate, self.piece_length))
-        return tuple(np.split(table, self.piece_start[1:-1]))
-
-    @cached_property
-    def travel(self) -> FloatArray:
-        """Travel times between all nodes (and the end depot, if it has its own)."""
-        if self.matrix is not None:
-            return self.matrix
-        assert self.xy is not None
-        x, y = self.xy.T
-        times: FloatArray = np.hypot(x[:, None] - x, y[:, None] - y) / self.speed
-        times.flags.writeable = False
-        return times
+        """For every alternative the `(rate, length)` pieces of its profit, shape (pieces, 2)."""
+        pairs = np.column_stack((self.piece_rate, self.piece_length))
+        return tuple(np.split(pairs, self.piece_start[1:-1]))
 
     @cached_property
     def piece_offset(self) -> FloatArray:
-        """Length of the pieces of the same stop before each piece."""
+        """Length of the pieces of the same alternative before each piece."""
         offset = np.zeros(len(self.piece_length))
         number = np.diff(self.piece_start)
-        # Stop by stop: in one sum over all, a long stay would swallow the digits of the others.
+        # One by one: in one sum over all, a long stay would swallow the digits of the others.
         for k in range(1, int(number.max())):
             here = self.piece_start[:-1][number > k] + k
             offset[here] = offset[here - 1] + self.piece_length[here - 1]
-        offset.flags.writeable = False
-        return offset
+        return frozen(offset)
 
     @cached_property
+    def alternative_max_stay(self) -> FloatArray:
+        """Longest stay by every alternative."""
+        return frozen(self.alternative_min_stay + self.per_alternative(self.piece_length))
+
+    @cached_property
+    def alternative_full_profit(self) -> FloatArray:
+        """Profit of the longest stay by every alternative."""
+        earned = self.per_alternative(self.piece_rate * self.piece_length)
+        return frozen(self.alternative_reward + earned)
+
+    @cached_property
+    def full_profits(self) -> FloatArray:
+        """Most that each stop can earn by any alternative."""
+        most = np.zeros(self.nodes)
+        np.maximum.at(most, self.alternative_stop, self.alternative_full_profit)
+        return frozen(most)
+
+    def per_alternative(self, values: FloatArray) -> FloatArray:
+        """Add up values of pieces for every alternative."""
+        size = len(self.alternative_open)
+        return np.bincount(self._piece_alternative, values, size).astype(np.float64, copy=False)
+
+    @cached_property
+    def _piece_alternative(self) -> IntArray:
+        number = np.diff(self.piece_start)
+        return frozen(np.repeat(np.arange(len(number)), number))
+
+    def _by_node(self, field: str) -> FloatArray:
+        if self._first is not None:
+            raise InstanceError(
+                f"{field}: not every stop has one, since there are stops with several or no "
+                f"alternatives: use alternative_{field}"
+            )
+        values: FloatArray = getattr(self, f"alternative_{field}")
+        return values
+
+    @property
+    def open(self) -> FloatArray:
+        """Begin of the window on the start of service by node, if stops have one alternative."""
+        return self._by_node("open")
+
+    @property
+    def close(self) -> FloatArray:
+        """End of the window on the start of service by node, if stops have one alternative."""
+        return self._by_node("close")
+
+    @property
+    def leave_by(self) -> FloatArray:
+        """Latest end of service by node, if stops have one alternative."""
+        return self._by_node("leave_by")
+
+    @property
+    def reward(self) -> FloatArray:
+        """Profit of a visit, whatever the stay, by node, if stops have one alternative."""
+        return self._by_node("reward")
+
+    @property
+    def min_stay(self) -> FloatArray:
+        """Shortest stay by node, if stops have one alternative."""
+        return self._by_node("min_stay")
+
+    @property
     def max_stay(self) -> FloatArray:
-        """Longest stay at every node."""
-        return self.min_stay + self._per_node(self.piece_length)
+        """Longest stay by node, if stops have one alternative."""
+        return self._by_node("max_stay")
+
+    @property
+    def full_profit(self) -> FloatArray:
+        """Profit of the longest stay by node, if stops have one alternative."""
+        return self._by_node("full_profit")
 
     @cached_property
-    def full_profit(self) -> FloatArray:
-        """Profit of the longest stay at every node."""
-        return self.reward + self._per_node(self.piece_rate * self.piece_length)
+    def rate(self) -> FloatArray:
+        """Profit per unit of stay by node, if stops have one alternative with one piece at most."""
+        self._by_node("open")
+        if (np.diff(self.piece_start) > 1).any():
+            raise InstanceError("rate: there are stops with several pieces: use pieces")
+        return frozen(self.per_alternative(self.piece_rate))
 
-    def _per_node(self, values: FloatArray) -> FloatArray:
-        owner = np.repeat(np.arange(self.nodes), np.diff(self.piece_start))
-        total = np.zeros(self.nodes)
-        np.add.at(total, owner, values)
-        total.flags.writeable = False
-        return total
+    @cached_property
+    def speeds(self) -> tuple[float, ...]:
+        """Different speeds of vehicles."""
+        if self._fleet is None:
+            return (self.speed,)
+        return tuple(dict.fromkeys(one.speed for one in self.fleet))
+
+    @cached_property
+    def planes(self) -> FloatArray:
+        """Travel times between all places, one matrix for each given one or different speed."""
+        if self.matrices is not None:
+            return self.matrices
+        if self.matrix is not None:
+            return self.matrix[None]
+        assert self.xy is not None
+        if self.geographic:
+            lengths = self.detour * great_circles(self.xy)
+        else:
+            lengths = straight_lines(self.xy)
+        if len(self.speeds) == 1:
+            lengths /= self.speeds[0]
+            return frozen(lengths)[None]
+        return frozen(lengths / np.array(self.speeds)[:, None, None])
+
+    @cached_property
+    def vehicle_plane(self) -> IntArray:
+        """Which of `planes` holds for each vehicle."""
+        if self._fleet is None or len(self.planes) == 1:
+            return frozen(np.zeros(self.vehicles, dtype=np.int64))
+        if self.matrices is not None:
+            planes = [self.profiles.index(str(one.profile)) for one in self._fleet]
+        else:
+            planes = [self.speeds.index(one.speed) for one in self.fleet]
+        return frozen(np.array(planes, dtype=np.int64))
+
+    @cached_property
+    def travel(self) -> FloatArray:
+        """Travel times between all places, if they are the same for all vehicles."""
+        if len(self.planes) > 1:
+            raise InstanceError("travel: vehicles differ in travel times: use travel_of(vehicle)")
+        matrix: FloatArray = self.planes[0]
+        return matrix
+
+    def travel_of(self, vehicle: int) -> FloatArray:
+        """Travel times of a vehicle (counted from 0) between all places."""
+        matrix: FloatArray = self.planes[self.vehicle_plane[vehicle]]
+        return matrix
 
     @cached_property
     def arrays(self) -> Arrays:
         """Give the instance as the kernels take it."""
-        return Arrays(
-            self.travel,
-            self.open,
-            self.close,
-            self.leave_by,
-            self.reward,
-            self.min_stay,
-            self.piece_start,
-            self.piece_rate,
-            np.minimum(self.piece_length, self.budget),  # no stay is longer, and sums stay exact
-            self.budget,
-            self.tolerance / 1000,
-            self.end,
-        )
+        return arrays_of(self)
 
     @cached_property
     def problem(self) -> Problem:
-        """Which named problem this is: OP, OPTW, OPVP or OPTWVP, with a T for teams."""
-        stops = slice(1, None)
+        """Which named problem this is: OP, OPTW, OPVP or OPTWVP, with a T for teams.
+
+        Stops with windows that bind some vehicle, in one of their alternatives, make a TW.
+        """
+        ways = slice(1, None)
+        begin = min(one.begin for one in self.fleet)
+        due = max(one.due for one in self.fleet)
         windows = bool(
-            (self.open[stops] > 0).any()
-            or (self.close[stops] < self.budget).any()
-            or (self.leave_by[stops] < self.budget).any()
+            (self.alternative_open[ways] > begin).any()
+            or (self.alternative_close[ways] < due).any()
+            or (self.alternative_leave_by[ways] < due).any()
         )
         variable = bool((self.piece_rate > 0).any())
         team = "T" if self.vehicles > 1 else ""
@@ -468,63 +770,7 @@ class Instance:
         return stop if self.ids is None else self.ids[stop - 1]
 
 
-def _number(field: str, value: object) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise InstanceError(f"{field} = {value!r}: must be a number") from None
-    if not 0 <= number < np.inf:
-        raise InstanceError(f"{field} = {number}: must be finite, not negative")
-    return number
-
-
-def whole_number(field: str, value: object, least: int, most: int) -> int:
-    """Demand a whole number within limits."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InstanceError(f"{field} = {value!r}: must be a whole number")
-    if not least <= value <= most:
-        raise InstanceError(f"{field} = {value}: must be from {least} to {most}")
-    return int(value)
-
-
-def _table(field: str, values: npt.ArrayLike) -> FloatArray:
-    try:
-        # In one layout whatever was given, since kernels are compiled for each layout anew.
-        return np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        raise InstanceError(f"{field}: must be a regular table of numbers") from None
-
-
-def _column(field: str, values: npt.ArrayLike | None, nodes: int, default: float) -> FloatArray:
-    if values is None:
-        return np.full(nodes, default)
-    column = _table(field, values)
-    if column.shape != (nodes,):
-        raise InstanceError(f"{field}: has shape {column.shape}, must be ({nodes},)")
-    if np.isnan(column[1:]).any():
-        raise InstanceError(
-            f"{field}[{1 + int(np.argmax(np.isnan(column[1:])))}] = nan: not a number"
-        )
-    return column
-
-
-def _labels(ids: Sequence[str] | None, stops: int) -> tuple[str, ...] | None:
-    if ids is None:
-        return None
-    labels = tuple(ids)
-    if len(labels) != stops:
-        raise InstanceError(f"ids: there are {len(labels)} for {stops} stops")
-    seen: set[str] = set()
-    for label in labels:
-        if not isinstance(label, str) or not label:
-            raise InstanceError(f"id = {label!r}: must be a string that is not empty")
-        if _text("id", label) in seen:
-            raise InstanceError(f"id = {label!r}: two stops have it")
-        seen.add(label)
-    return labels or None
-
-
-def _text(field: str, value: str) -> str:
-    if "\0" in value or value.encode(errors="replace").decode() != value:
-        raise InstanceError(f"{field} = {value!r}: must be text that can be written to a file")
-    return value
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)  # type: ignore[arg-type]
+    return one == other

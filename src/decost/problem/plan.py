@@ -20,14 +20,22 @@ class Visit(NamedTuple):
     stay: float
     leave: float
     profit: float
+    alternative: int | None = 0
+    """Which of the stop's alternatives is used, from 0; None if a plan does not say."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """The visits of one vehicle in order, and the time at which it is back."""
+    """The visits of one vehicle in order, when it leaves and when it is at its end.
+
+    `late` is by how much an `underway` vehicle without visits misses its due time on the direct
+    way to its end; for every other route it is 0.
+    """
 
     visits: tuple[Visit, ...]
     finish: float
+    depart: float = 0.0
+    late: float = 0.0
 
     @property
     def profit(self) -> float:
@@ -42,7 +50,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Solution:
-    """A plan with one route a vehicle; a vehicle that stays at the depot has an empty one."""
+    """A plan: the route of vehicle k at place k, an empty one for a vehicle without visits."""
 
     routes: tuple[Route, ...]
 
@@ -61,57 +69,99 @@ class Solution:
 
 
 def stay_profits(
-    instance: Instance, stops: Sequence[int], stays: Sequence[float] | FloatArray
+    instance: Instance, alternatives: Sequence[int], stays: Sequence[float] | FloatArray
 ) -> FloatArray:
-    """Profits of stays of these lengths at these stops."""
-    places = np.asarray(stops, dtype=np.int64)
-    first = instance.piece_start[places]
-    pieces = instance.piece_start[places + 1] - first
-    visit = np.repeat(np.arange(len(places)), pieces)
+    """Profits of stays of these lengths by these alternatives (the stops, if each has one)."""
+    used = np.asarray(alternatives, dtype=np.int64)
+    first = instance.piece_start[used]
+    pieces = instance.piece_start[used + 1] - first
+    visit = np.repeat(np.arange(len(used)), pieces)
     piece = np.arange(len(visit)) + (first - np.cumsum(pieces) + pieces)[visit]
-    rest = (np.asarray(stays) - instance.min_stay[places])[visit] - instance.piece_offset[piece]
-    part = np.minimum(np.maximum(rest, 0.0), instance.piece_length[piece])
-    profits = instance.reward[places]
+    rest = (np.asarray(stays) - instance.alternative_min_stay[used])[visit]
+    part = np.minimum(
+        np.maximum(rest - instance.piece_offset[piece], 0.0), instance.piece_length[piece]
+    )
+    profits = instance.alternative_reward[used]
     np.add.at(profits, visit, instance.piece_rate[piece] * part)
     return profits
 
 
+def alternative_numbers(instance: Instance, route: Route) -> list[int]:
+    """Numbers of a route's alternatives in the instance, as `timed_route` takes them.
+
+    An alternative that the plan does not name counts as the first of its stop.
+    """
+    first = instance.alternative_first
+    return [int(first[visit.stop]) + (visit.alternative or 0) for visit in route.visits]
+
+
 def timed_route(
     instance: Instance,
-    stops: Sequence[int],
+    alternatives: Sequence[int],
     stays: Sequence[float] | FloatArray,
     starts: Sequence[float] | None = None,
+    vehicle: int = 0,
 ) -> Route:
-    """Put times and profits to stops and stays, serving each stop as soon as it can be.
+    """Put times and profits to visits and stays, starting each service as soon as it can be.
 
-    Nothing is checked here: `decost.check` tells whether the route is feasible.
+    The vehicle leaves as late as it can without moving the first service. Nothing is checked
+    here: `decost.check` tells whether the route is feasible.
 
     Parameters
     ----------
     instance
         The problem.
-    stops, stays
-        The route and how long to stay at each of its stops.
+    alternatives, stays
+        The route, by the numbers of its alternatives (the stops, if each has one alternative),
+        and how long each visit lasts.
     starts
         Start of each service, if it is not to be the earliest.
+    vehicle
+        Whose route it is.
     """
-    if len(stays) != len(stops):
-        raise ValueError(f"stays: there are {len(stays)} for {len(stops)} stops")
-    if not len(stops):
-        return Route((), 0.0)
+    if len(stays) != len(alternatives):
+        raise ValueError(f"stays: there are {len(stays)} for {len(alternatives)} stops")
+    if not len(alternatives):
+        return idle_route(instance, vehicle)
     # Plain numbers are taken out all at once: one by one they would cost more than the rest.
-    order = [0, *stops, instance.end]
-    travel = instance.travel[order[:-1], order[1:]].tolist()
-    opens = instance.open[order[1:-1]].tolist()
-    profits = stay_profits(instance, stops, stays).tolist()
+    used = list(alternatives)
+    stops, which, places = _split(instance, used)
+    mine = instance.fleet[vehicle]
+    order = [mine.start, *places, mine.end]
+    travel = instance.travel_of(vehicle)[order[:-1], order[1:]].tolist()
+    opens = instance.alternative_open[used].tolist()
+    profits = stay_profits(instance, used, stays).tolist()
     visits = []
-    time = 0.0
+    depart = time = mine.begin
     for position, (stop, stay) in enumerate(zip(stops, map(float, stays), strict=True)):
         arrive = time + travel[position]
         start = max(arrive, opens[position]) if starts is None else starts[position]
         time = start + stay
-        visits.append(Visit(stop, arrive, start, stay, time, profits[position]))
-    return Route(tuple(visits), time + travel[-1])
+        visits.append(Visit(stop, arrive, start, stay, time, profits[position], which[position]))
+    first = visits[0]
+    if first.start > first.arrive:  # leaving later, it arrives when the service starts
+        depart = max(depart, first.start - travel[0])
+        visits[0] = first._replace(arrive=first.start)
+    return Route(tuple(visits), time + travel[-1], depart)
+
+
+def _split(instance: Instance, used: list[int]) -> tuple[list[int], list[int], list[int]]:
+    """Give the stops of alternatives, which of the stop's they are, and their places."""
+    if instance.simple:
+        return used, [0] * len(used), used
+    stops = instance.alternative_stop[used]
+    which = np.asarray(used) - instance.alternative_first[stops]
+    return stops.tolist(), which.tolist(), instance.alternative_place[used].tolist()
+
+
+def idle_route(instance: Instance, vehicle: int = 0) -> Route:
+    """Route without visits: the vehicle does not move, or goes home directly if it is underway."""
+    mine = instance.fleet[vehicle]
+    if not mine.underway:
+        return Route((), mine.begin, mine.begin)
+    finish = mine.begin + float(instance.travel_of(vehicle)[mine.start, mine.end])
+    late = finish - mine.due
+    return Route((), finish, mine.begin, late if late > instance.tolerance else 0.0)
 
 
 def make_solution(
@@ -119,15 +169,27 @@ def make_solution(
     routes: Sequence[Sequence[int]],
     stays: Sequence[Sequence[float] | FloatArray],
 ) -> Solution:
-    """Make a plan of stops and stays; vehicles without a route stay at the depot.
+    """Make a plan of routes and stays, the first for vehicle 0, and so on.
 
-    An empty route takes no time: its vehicle does not travel to a separate end depot.
+    Routes hold the numbers of alternatives, which are the stops if each has one. Vehicles
+    without visits do not move and take no time, unless they are underway.
     """
-    timed = [timed_route(instance, *pair) for pair in zip(routes, stays, strict=True)]
+    last = instance.vehicles - 1  # more routes than vehicles are for the checker to complain about
+    timed = [
+        timed_route(instance, route, durations, vehicle=min(vehicle, last))
+        for vehicle, (route, durations) in enumerate(zip(routes, stays, strict=True))
+    ]
     return with_idle_vehicles(instance, timed)
 
 
 def with_idle_vehicles(instance: Instance, routes: Sequence[Route]) -> Solution:
-    """Make a plan of routes; vehicles without one stay at the depot."""
-    idle = [Route((), 0.0)] * (instance.vehicles - len(routes))
-    return Solution((*routes, *idle))
+    """Make a plan of routes; vehicles without visits stay, or go home if they are underway."""
+    empty = Route((), 0.0)
+    padded = (*routes, *[empty] * (instance.vehicles - len(routes)))
+    last = instance.vehicles - 1
+    return Solution(
+        tuple(
+            route if route.visits else idle_route(instance, min(vehicle, last))
+            for vehicle, route in enumerate(padded)
+        )
+    )

@@ -15,7 +15,7 @@ from decost.compiled import Halt, inlined, lean
 from decost.draws import RandomState, draw
 from decost.problem.instance import FloatArray, IntArray
 from decost.search.team import Team, back_at, chain, front_at, insert_at, meet, offset, splice
-from decost.timeline.network import Network
+from decost.timeline.network import Network, of_type
 from decost.timeline.profile import merge
 from decost.timeline.steps import (
     Front,
@@ -66,6 +66,8 @@ def make_desk(network: Network, team: Team) -> Desk:
     """Make scratch for the moves of a team."""
     vehicles, positions = team.nodes.shape
     full = network.node["full_profit"][1 : network.alternatives + 1]
+    if network.bonus > 0.0:
+        full = np.where(full < network.bonus, full, full - network.bonus)
     return Desk(
         some=np.empty(positions, dtype=np.int64),
         others=np.empty(positions, dtype=np.int64),
@@ -137,7 +139,7 @@ def insertion_gain(network: Network, team: Team, r: int, k: int, node: int) -> f
 
 @lean
 def best_insertion(
-    network: Network, team: Team, stop: int, blink: float, state: RandomState
+    whole: Network, team: Team, stop: int, blink: float, state: RandomState
 ) -> Insertion:
     """Find where a stop, by any of its alternatives, is best inserted.
 
@@ -145,16 +147,20 @@ def best_insertion(
     probability `blink`.
     """
     best = Insertion(-1, 0, 0, 0.0, np.inf)
-    stays = len(network.pieces) > 0
-    for node in range(network.first[stop], network.first[stop + 1]):
-        full = network.node[node].full_profit
+    stays = len(whole.pieces) > 0
+    for node in range(whole.first[stop], whole.first[stop + 1]):
+        full = whole.node[node].full_profit
         near = EQUAL * full
-        late = network.node[node].latest + network.slack
-        early = network.node[node].open - network.slack
+        late = whole.node[node].latest + whole.slack
+        early = whole.node[node].open - whole.slack
         for r in range(len(team.size)):
             size = team.size[r]
-            if r > 0 and size == 0 and team.size[r - 1] == 0:
+            kind = team.kind[r]
+            if r > 0 and size == 0 and team.size[r - 1] == 0 and team.kind[r - 1] == kind:
                 continue  # no better than the one before
+            if not whole.admits[kind, node]:
+                continue
+            network = of_type(whole, kind)
             first = 0
             while first < size and team.back[r, first + 1].time < early:
                 first += 1
@@ -205,6 +211,7 @@ def change_within(network: Network, team: Team, desk: Desk, r: int, halt: Halt) 
     Tried are the exchange of two visits, the part turned round (2-opt), and one to three visits
     moved to the other end of it (relocate and or-opt).
     """
+    network = of_type(network, team.kind[r])
     some, old = desk.some, desk.others
     size = team.size[r]
     changed = 0
@@ -276,6 +283,7 @@ def without_part(
     network: Network, team: Team, r: int, base: FloatArray, margin: FloatArray
 ) -> None:
     """Write what a route earns without parts of up to three visits, and the margins there."""
+    network = of_type(network, team.kind[r])
     for i in range(team.size[r] + 1):
         for m in range(min(LONGEST_SEGMENT, team.size[r] - i) + 1):
             base[i, m], margin[i, m] = meet(network, team, r, i, r, i + m + 1)
@@ -306,6 +314,8 @@ def change_between(network: Network, team: Team, desk: Desk, r: int, s: int, hal
     or-opt), and all visits from somewhere on (2-opt between routes).
     """
     changed = 0
+    same = team.kind[r] == team.kind[s]
+    mine, its = of_type(network, team.kind[r]), of_type(network, team.kind[s])
     look_at_gaps(network, team, desk, r, s)
     for a in range(team.nodes.shape[1] - 1):
         for b in range(team.nodes.shape[1] - 1):
@@ -323,10 +333,13 @@ def change_between(network: Network, team: Team, desk: Desk, r: int, s: int, hal
                     desk.some[k] = team.nodes[r, a + 1 + k]
                 for k in range(n):
                     desk.others[k] = team.nodes[s, b + 1 + k]
-                if kind == 0:
-                    better = ends_are_better(network, team, desk, r, a, s, b)
+                if kind == 0 and same:
+                    better = ends_are_better(mine, team, desk, r, a, s, b)
+                elif not (same or both_admit(network, team, desk, r, m, s, n)):
+                    better = False
                 else:
-                    better = exchange_is_better(network, team, desk, r, a, m, s, b, n)
+                    tails = kind == 0
+                    better = exchange_is_better(mine, its, team, desk, r, a, m, s, b, n, tails)
                 if better:
                     done = splice(network, team, r, a, a + m + 1, desk.others, n)
                     done = splice(network, team, s, b, b + n + 1, desk.some, m) and done
@@ -344,11 +357,25 @@ def look_at_gaps(network: Network, team: Team, desk: Desk, r: int, s: int) -> No
     without_part(network, team, s, desk.gaps[2], desk.gaps[3])
 
 
+@lean
+def both_admit(network: Network, team: Team, desk: Desk, r: int, m: int, s: int, n: int) -> bool:
+    """Whether the vehicles of two routes may visit what they are to exchange."""
+    both = True
+    for k in range(m):
+        both = both and network.admits[team.kind[s], desk.some[k]]
+    for k in range(n):
+        both = both and network.admits[team.kind[r], desk.others[k]]
+    return bool(both)
+
+
 @inlined
 def ends_are_better(
     network: Network, team: Team, desk: Desk, r: int, a: int, s: int, b: int
 ) -> bool:
-    """Whether it is better to exchange all visits behind position a and behind position b."""
+    """Whether it is better to exchange all visits behind position a and behind position b.
+
+    Both vehicles are of the network's type.
+    """
     value, _ = meet(network, team, r, a, s, b + 1)
     if value == -np.inf:
         return False
@@ -365,36 +392,52 @@ def ends_are_better(
 
 @inlined
 def exchange_is_better(
-    network: Network, team: Team, desk: Desk, r: int, a: int, m: int, s: int, b: int, n: int
+    mine: Network,
+    its: Network,
+    team: Team,
+    desk: Desk,
+    r: int,
+    a: int,
+    m: int,
+    s: int,
+    b: int,
+    n: int,
+    long: bool,
 ) -> bool:
-    """Whether it is better to exchange m visits behind position a and n behind position b."""
+    """Whether it is better to exchange m visits behind position a and n behind position b.
+
+    The networks are as the vehicles of the two routes see them. Nothing is noted of gaps that
+    are `long`.
+    """
     some, others, gaps = desk.some, desk.others, desk.gaps
     both = team.profit[r] + team.profit[s]
     after_r, after_s = a + m + 1, b + n + 1
-    new_r = detour(network, team, r, a, others, n, r, after_r)
-    new_s = detour(network, team, s, b, some, m, s, after_s)
+    new_r = detour(mine, team, r, a, others, n, r, after_r)
+    new_s = detour(its, team, s, b, some, m, s, after_s)
     saving = (
-        detour(network, team, r, a, some, m, r, after_r)
-        + detour(network, team, s, b, others, n, s, after_s)
+        detour(mine, team, r, a, some, m, r, after_r)
+        + detour(its, team, s, b, others, n, s, after_s)
         - new_r
         - new_s
     )
-    new_r -= detour(network, team, r, a, others, 0, r, after_r)
-    new_s -= detour(network, team, s, b, some, 0, s, after_s)
-    limit = limit_with(network, gaps[0, a, m], gaps[1, a, m], new_r, others, n)
-    limit += limit_with(network, gaps[2, b, n], gaps[3, b, n], new_s, some, m)
-    if not is_better(desk, limit - both, saving):
-        return False
-    value = chain(network, team, r, a, others, n, r, after_r)
+    if not long:
+        new_r -= detour(mine, team, r, a, others, 0, r, after_r)
+        new_s -= detour(its, team, s, b, some, 0, s, after_s)
+        limit = limit_with(mine, gaps[0, a, m], gaps[1, a, m], new_r, others, n)
+        limit += limit_with(its, gaps[2, b, n], gaps[3, b, n], new_s, some, m)
+        if not is_better(desk, limit - both, saving):
+            return False
+    value = chain(mine, team, r, a, others, n, r, after_r)
     if value == -np.inf:
         return False
-    value += chain(network, team, s, b, some, m, s, after_s)
+    value += chain(its, team, s, b, some, m, s, after_s)
     return is_better(desk, value - both, saving)
 
 
 @lean
 def change_visits(network: Network, team: Team, desk: Desk, r: int, halt: Halt) -> int:
     """Leave out visits, or replace them by others, where that is better; 1, 0, -1 if full."""
+    network = of_type(network, team.kind[r])
     some = desk.some
     changed = 0
     k = 0  # the position before the visit
@@ -413,6 +456,8 @@ def change_visits(network: Network, team: Team, desk: Desk, r: int, halt: Halt) 
             if node > 0:
                 stop = network.stop[node]
                 if node == now or (team.where[stop] >= 0 and stop != old):
+                    continue
+                if not network.admits[network.kind, node]:
                     continue
                 some[0] = node
                 count = 1

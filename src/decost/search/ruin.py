@@ -17,7 +17,7 @@ from decost.draws import RandomState, draw
 from decost.problem.instance import FloatArray, IntArray
 from decost.search.moves import EQUAL, Desk, best_insertion, descend
 from decost.search.team import Team, insert_at, refresh
-from decost.timeline.network import Network
+from decost.timeline.network import Network, of_type
 from decost.timeline.steps import travel_time
 
 LONGEST = 7
@@ -161,8 +161,9 @@ def travel_of(network: Network, team: Team) -> float:
     total = 0.0
     for r in range(len(team.size)):
         if team.size[r] > 0:
+            mine = of_type(network, team.kind[r])
             for k in range(team.size[r] + 1):
-                total += travel_time(network, team.nodes[r, k], team.nodes[r, k + 1])
+                total += travel_time(mine, team.nodes[r, k], team.nodes[r, k + 1])
     return total
 
 
@@ -274,6 +275,8 @@ def recreate(
         else:
             apart = travel_time(network, network.first[seed], network.first[stop])
             key[count] = apart * (1.0 + 0.5 * noise)
+            if 0.0 < network.bonus <= hints.full_profit[stop]:
+                key[count] = -1.0  # what is required comes first
         absent[count] = stop
         count += 1
     sort(key, absent, count)

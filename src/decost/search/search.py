@@ -12,11 +12,14 @@ from pydantic import Field
 
 from decost.compiled import Halt
 from decost.draws import random_state
-from decost.method.clock import Clock
+from decost.method.deadline import Deadline
+from decost.method.features import FEATURES
 from decost.method.options import Method, RoundsOptions
+from decost.method.progress import Reporter
 from decost.method.result import Result
-from decost.problem.instance import Instance
-from decost.problem.plan import Solution, with_idle_vehicles
+from decost.method.value import Scale, judged
+from decost.problem.instance import Instance, IntArray
+from decost.problem.plan import Solution, alternative_numbers
 from decost.search.construct import first_plan
 from decost.search.moves import make_desk
 from decost.search.ruin import (
@@ -34,7 +37,7 @@ from decost.search.ruin import (
 )
 from decost.search.team import make_team
 from decost.timeline.network import Network, useful_network
-from decost.timeline.routes import best_solution, optimal_stays
+from decost.timeline.routes import best_solution, stays_along
 
 FIRST_STOPS, FIRST_PIECES = 32, 32
 """Stops of a route, and pieces of a function, that there is room for at first."""
@@ -67,23 +70,25 @@ def search(instance: Instance, options: SearchOptions) -> Result:
     if options.begin == "decost":
         from decost.learn.policy import warm_up as warm_up_policy
 
-        warm_up_policy()  # before the clock starts
-    clock = Clock(options.time_limit, options.progress)
+        warm_up_policy()  # before the time counts
+    deadline = Deadline(options.time_limit)
 
     def begin() -> Searches:
-        start = _first_plan(instance, options, clock)
+        start = _first_plan(instance, options, deadline)
         return Searches(instance, start, options.seed, options.threads)
 
-    searches = clock.work(begin)
+    searches = deadline.work(begin)
     if searches is None:
         raise KeyboardInterrupt
+    reporter = Reporter(options.progress, deadline, Scale(instance), searches.plan)
+    halt = np.zeros(1, dtype=np.uint8)
 
-    def look() -> float:
+    def look() -> None:
         if options.iterations is None:  # else what is found would depend on the time
-            searches.expect(clock.left)
-        return searches.profit
+            searches.expect(deadline.left)
+        reporter.report(searches.value)
 
-    clock.run(lambda halt: searches.run(options.rounds, halt), look)
+    deadline.run(lambda: searches.run(options.rounds, halt), lambda: halt.fill(1), look)
     return searches.result()
 
 
@@ -95,16 +100,22 @@ class Searches:
         self._start = start
         self._begin = time.perf_counter()
         self._told: Solution | None = None
-        planned = [visit.stop for visit in start.visits]  # also those that earn nothing
+        self._scale = Scale(instance)
+        routes = [alternative_numbers(instance, route) for route in start.routes]
+        routes += [[] for _ in range(instance.vehicles - len(routes))]
+        planned = [number for route in routes for number in route]  # also those that earn nothing
         network = useful_network(instance, keep=planned, tight=False)
-        hints = make_hints(network, instance.max_stay[network.number])
-        routes = [route.stops for route in with_idle_vehicles(instance, start.routes).routes]
-        self._searches = [_Search(network, hints, routes, seed + k) for k in range(threads)]
+        longest = np.maximum.reduceat(
+            instance.alternative_max_stay[network.alternative], network.first
+        )[:-1]
+        hints = make_hints(network, longest)
+        kind = instance.arrays.vehicle_type
+        self._searches = [_Search(network, kind, hints, routes, seed + k) for k in range(threads)]
 
     @property
-    def profit(self) -> float:
-        """Best profit so far."""
-        return max([self._start.profit, *(one.profit for one in self._searches)])
+    def value(self) -> float:
+        """Value of the best plan so far."""
+        return max([self._scale.value(self._start), *(one.value for one in self._searches)])
 
     def expect(self, left: float) -> None:
         """Tell searches that run how many seconds are left, so that they end with a cycle."""
@@ -131,55 +142,67 @@ class Searches:
 
     def plan(self) -> Solution | None:
         """Give the best plan so far, if it is better than the start; also while a search runs."""
-        if self.profit <= self._start.profit:
+        start = self._scale.value(self._start)
+        if self.value <= start:
             return None
-        if self._told is None or self._told.profit < self.profit:
-            routes = max(self._searches, key=lambda one: one.profit).routes()
-            stops = [stop for route in routes for stop in route]
+        if self._told is None or self._scale.value(self._told) < self.value:
+            routes = max(self._searches, key=lambda one: one.value).routes()
+            stops = self._instance.alternative_stop[[k for route in routes for k in route]]
             # A search may have changed its routes while they were read.
-            whole = len(set(stops)) == len(stops) and 0 not in stops
-            if whole and optimal_stays(self._instance, routes).feasible:
+            whole = len(set(stops.tolist())) == len(stops) and 0 not in stops
+            if whole and stays_along(self._instance, routes, range(len(routes))).feasible:
                 self._told = best_solution(self._instance, routes)
         return self._told
 
+    def better_plan(self, value: float) -> Solution | None:
+        """Give the best plan so far if its value is larger than this."""
+        plan = self.plan()
+        return plan if plan is not None and self._scale.value(plan) > value else None
+
     def result(self) -> Result:
         """Give the best plan; not while a search runs."""
-        best = max(self._searches, key=lambda one: one.profit)
+        best = max(self._searches, key=lambda one: one.value)
         solution = best_solution(self._instance, best.routes())
-        if self._start.profit > solution.profit:
-            solution = self._start
+        solution = max(solution, self._start, key=self._scale.value)
         details = {
             "rounds": sum(float(one.memory.figures[ROUNDS]) for one in self._searches),
             "found_in_round": float(best.memory.figures[FOUND]),
         }
-        return Result(self._instance, solution, "feasible", details=details)
+        return judged(self._instance, solution, details=details)
 
 
 class _Search:
-    """One search from given routes, a vehicle each, by its own random generator."""
+    """One search from given routes of alternatives, one a vehicle, by its own random generator."""
 
     def __init__(
-        self, network: Network, hints: Hints, routes: Sequence[Sequence[int]], seed: int
+        self,
+        network: Network,
+        kind: IntArray,
+        hints: Hints,
+        routes: Sequence[Sequence[int]],
+        seed: int,
     ) -> None:
         self._network = network
+        self._kind = kind
         self._hints = hints
-        self._vehicles = len(routes)
         self._state = random_state(seed)
         self.most = np.inf
         longest = max((len(stops) for stops in routes), default=0)
         pieces = network.node["piece_last"] - network.node["piece_first"]
         self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max())))
         self.memory = make_memory(self._team)
-        for r, stops in enumerate(routes):
-            nodes = network.first[np.searchsorted(network.number, stops)]
+        known = network.alternative[1 : network.alternatives + 1]
+        for r, route in enumerate(routes):
+            nodes = 1 + np.searchsorted(known, route)
+            start, end = network.starts[kind[r]], network.ends[kind[r]]
             self.memory.size[r] = len(nodes)
-            self.memory.nodes[r, : len(nodes) + 2] = [network.start, *nodes, network.end]
+            self.memory.nodes[r, : len(nodes) + 2] = [start, *nodes, end]
 
     def _resize(self, stops: int, pieces: int) -> None:
         """Make room for so many stops of a route and pieces of a function, or all there are."""
         self._stops = min(stops, max(1, len(self._network.number)))
         self._pieces = min(pieces, len(self._network.pieces))
-        self._team = make_team(self._network, self._vehicles, self._stops, self._pieces)
+        self._team = make_team(self._network, self._kind, self._stops, self._pieces)
         self._scratch = make_desk(self._network, self._team), make_notes(self._team)
 
     def run(self, rounds: int, halt: Halt) -> None:
@@ -198,32 +221,31 @@ class _Search:
                 left,
                 halt,
             )
-            entries = 8 * self._vehicles * self._stops * self._pieces
+            entries = 8 * len(self._kind) * self._stops * self._pieces
             if answer != FULL or halt[0] or entries > MOST_ENTRIES:
                 return
             self._resize(2 * self._stops, 2 * self._pieces)
             self.memory = _widened(self.memory, self._stops + 2)
 
     @property
-    def profit(self) -> float:
-        """Best profit so far."""
+    def value(self) -> float:
+        """Value of the best plan so far."""
         return float(self.memory.figures[BEST])
 
     def routes(self) -> list[list[int]]:
-        """List the stops of the best routes so far."""
-        network = self._network
+        """List the alternatives of the best routes so far."""
         pairs = zip(self.memory.best_nodes, self.memory.best_size, strict=True)
-        return [network.number[network.stop[row[1 : size + 1]]].tolist() for row, size in pairs]
+        return [self._network.alternative[row[1 : size + 1]].tolist() for row, size in pairs]
 
 
-def _first_plan(instance: Instance, options: SearchOptions, clock: Clock) -> Solution:
+def _first_plan(instance: Instance, options: SearchOptions, deadline: Deadline) -> Solution:
     start = first_plan(instance, options.start)
     if options.begin == "decost":
         from decost.learn.policy import PolicyOptions, policy
 
-        limit = max(0.0, clock.left)
+        limit = max(0.0, deadline.left)
         learned = policy(instance, PolicyOptions(seed=options.seed, time_limit=limit)).solution
-        return max(start, learned, key=lambda plan: plan.profit)
+        return max(start, learned, key=Scale(instance).value)
     return start
 
 
@@ -246,5 +268,6 @@ METHOD = Method(
     description="Ruin and recreate with exact gains: the best plan that 10 s find, no proof.",
     function=search,
     options=SearchOptions,
+    can=FEATURES,
     warm_up=warm_up,
 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from decost.compiled import Records, as_records, lean
 from decost.problem.instance import FloatArray, IntArray
-from decost.timeline.network import Network
+from decost.timeline.network import Network, of_type
 from decost.timeline.steps import Back, Front, depart, join, precede, retire, visit
 
 FUNCTION = np.dtype(
@@ -37,9 +37,12 @@ class Team(NamedTuple):
     Route r is `nodes[r, : size[r] + 2]`: a start, `size[r]` visits, an end. The pieces of the
     functions of position k of route r are in `fronts` and `backs` from `offset(team, r, k)` on, no
     more than `depth`. The margin of gap k is `margin[r, k]`. `where` gives the route of a stop,
-    -1 if it has none, and `spot` its position there. The other pools are scratch.
+    -1 if it has none, and `spot` its position there. `kind` is the type of the vehicle of a route:
+    what is done to the route is done with the network as that type sees it. The other pools are
+    scratch.
     """
 
+    kind: IntArray  # (route,)
     nodes: IntArray  # (route, position)
     size: IntArray  # (route,)
     where: IntArray  # (stop,)
@@ -56,14 +59,19 @@ class Team(NamedTuple):
     stride: int
 
 
-def make_team(network: Network, vehicles: int, stops: int, depth: int) -> Team:
-    """Make empty routes with room for so many stops and, in each function, so many pieces."""
+def make_team(network: Network, kind: IntArray, stops: int, depth: int) -> Team:
+    """Make empty routes of vehicles of some types.
+
+    There is room for so many stops and, in each function, so many pieces.
+    """
+    vehicles = len(kind)
     shape = (vehicles, stops + 2)
     counts = network.node["piece_last"] - network.node["piece_first"]
     stride = depth + int(counts.max())  # before it is found out that they are too many
     nodes = np.zeros(shape, dtype=np.int64)
-    nodes[:, 0], nodes[:, 1] = network.start, network.end
+    nodes[:, 0], nodes[:, 1] = network.starts[kind], network.ends[kind]
     return Team(
+        kind=kind,
         nodes=nodes,
         size=np.zeros(vehicles, dtype=np.int64),
         where=np.full(len(network.number), -1),
@@ -103,7 +111,10 @@ def back_at(team: Team, r: int, k: int) -> Back:
 
 @lean
 def meet(network: Network, team: Team, r: int, i: int, s: int, j: int) -> tuple[float, float]:
-    """Profit of route r up to its position i and route s from its position j on, and the margin."""
+    """Profit of route r up to its position i and route s from its position j on, and the margin.
+
+    Both vehicles are of the network's type.
+    """
     if i == 0 and j == team.size[s] + 1:
         return 0.0, 0.0  # nobody leaves
     return join(
@@ -140,6 +151,7 @@ def refresh(network: Network, team: Team, r: int, first: int) -> bool:
 
     The answer is false if there is no room for all pieces; the route cannot be used then.
     """
+    network = of_type(network, team.kind[r])
     size = team.size[r]
     if first <= 1:
         first = 1

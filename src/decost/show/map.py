@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise, product
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import (
     MaxNLocator,
@@ -21,8 +23,16 @@ from matplotlib.ticker import (
 )
 
 from decost.problem.instance import FloatArray, Instance
+from decost.problem.names import alternatives_of, place_name, same_place, stop_name
 from decost.problem.plan import Visit
-from decost.show.lanes import Lane, depots
+from decost.show.lanes import (
+    NAME_LENGTH,
+    Kind,
+    Lane,
+    end_markers,
+    ends_of,
+    has_one_depot,
+)
 from decost.show.page import (
     MARGIN,
     STEPS,
@@ -35,7 +45,7 @@ from decost.show.page import (
     size_of,
     write_title,
 )
-from decost.show.palette import INK, MUTED, ROUTE_COLOURS, RULE, WINDOW
+from decost.show.palette import INK, LIMIT, MUTED, RULE, WINDOW
 
 # Greys: a hue would be taken for the colour of a route.
 _SHARE_COLOURS = LinearSegmentedColormap.from_list("share", ("#f3f4f6", "#a2a9b2", "#1f242b"))
@@ -48,15 +58,44 @@ _MIN_MAP, _MAX_MAP = 3.0, 5.8
 _DEPOT_AREA, _MIN_AREA = 80.0, 16.0  # square points
 
 _MAX_MAP_LABELS = 120
-_MAX_MAP_IDS, _MAX_ID_LENGTH = 30, 14
+_MAX_MAP_IDS, _MAX_ID_LENGTH = 30, 22
 _MAX_SCALED = 1_000  # places; without coordinates, laying out more of them takes too long
+_MAX_OTHERS = 200  # places of alternatives that are not used
+_MAX_ROUTES, _KEY_ROW = 18, 0.2  # in the key
+
+# A crowd is so large a share of the places, and so many, in so small a part of the map.
+_CROWD_SHARE, _MIN_CROWD, _CROWD_SIZE = 0.6, 6, 0.35
+_CORNER_SIZES = [(w, h) for w in (0.66, 0.6, 0.54, 0.48, 0.42, 0.36) for h in (0.9, 0.7, 0.5)]
+"""Sizes of an enlarged part, as shares of the map."""
+_LABEL_ROOM = 75.0  # points
+
+_MARKER = 20.0  # how bad it is to cover one; a leg is 3
+
+_EARTH_RADIUS = 6371.0088  # km
 
 
-def places_of(instance: Instance) -> FloatArray | None:
-    """Coordinates of all places, made up of travel times if there are none."""
-    if instance.xy is not None:
+def points_of(instance: Instance) -> FloatArray | None:
+    """Coordinates of all places on the map, made up of travel times if there are none.
+
+    Degrees become kilometres east and north, which are equally long on the page.
+    """
+    if instance.xy is None:
+        times = instance.planes.mean(axis=0)
+        return _scale(times) if len(times) <= _MAX_SCALED else None
+    if not instance.geographic:
         return instance.xy
-    return _scale(instance.travel) if len(instance.travel) <= _MAX_SCALED else None
+    lon, lat = instance.xy.T
+    east = (lon - lon[0] + 180) % 360 - 180  # of the depot, the shorter way round
+    width = math.cos(math.radians((lat.min() + lat.max()) / 2))
+    points: FloatArray = np.radians(np.column_stack((east * width, lat))) * _EARTH_RADIUS
+    return points
+
+
+def shown_places(instance: Instance) -> list[int]:
+    """Places that the map has to show."""
+    places = {*ends_of(instance), *instance.alternative_place[1:].tolist()}
+    closed = np.diff(instance.alternative_first)[1:] == 0
+    return sorted(places | set((1 + closed.nonzero()[0]).tolist()))
 
 
 def _scale(travel: FloatArray) -> FloatArray:
@@ -72,49 +111,90 @@ def _scale(travel: FloatArray) -> FloatArray:
     return points * np.where(farthest < 0, -1.0, 1.0)
 
 
-def height_of_map(points: FloatArray) -> float:
-    """Height in inches that suits the places."""
+def height_of_map(points: FloatArray, lanes: Sequence[Lane]) -> float:
+    """Height in inches that suits the places and leaves room for the key."""
+    smallest = max(_MIN_MAP, 2.2 + _KEY_ROW * min(len(lanes), _MAX_ROUTES + 1))
     width, height = np.ptp(points, axis=0)
     if height * MAP_WIDTH >= width * _MAX_MAP:
-        return _MAX_MAP if height > 0 else _MIN_MAP
-    return max(_MIN_MAP, float(height / width) * MAP_WIDTH)
+        return max(_MAX_MAP if height > 0 else _MIN_MAP, smallest)
+    return max(smallest, float(height / width) * MAP_WIDTH)
+
+
+class _Label(NamedTuple):
+    """What is written at a place; a modest one only where it covers nothing."""
+
+    place: int
+    text: str
+    colour: str = INK
+    modest: bool = False
 
 
 def draw_map(
     axes: Axes,
     instance: Instance,
     lanes: Sequence[Lane],
+    missing: Sequence[int],
     points: FloatArray,
     names: dict[int, str],
     script: Script,
 ) -> None:
-    """Draw routes, stops, depots, labels and the key."""
-    unit = _frame(axes, points)
+    """Draw routes, stops, starts and ends, labels and the key; `missing` stops are required."""
+    seen = shown_places(instance)
+    unit = _frame(axes, points[seen])
+    crowd = _crowd(points[seen], unit * size_of(axes))
+    if crowd is not None:
+        _move_left(axes, points[seen], unit)
+    drawn = _places_of_stops(instance, lanes)
     areas = _areas(instance)
     radii = np.sqrt(areas / np.pi)
-    legs = [leg for lane in lanes for leg in _draw_route(axes, instance, lane, points, radii)]
-    _draw_stops(axes, instance, lanes, points, areas)
-    for place, marker in depots(instance):
-        marker.set_data(points[[place], 0], points[[place], 1])
-        axes.add_line(marker)
-    labels, remark = _map_labels(instance, lanes, names)
-    _draw_labels(axes, labels, points, unit, radii, legs, script)
+
+    def draw(on: Axes) -> tuple[list[Artist], list[tuple[int, int]]]:
+        others = _draw_others(on, instance, drawn, points, areas)
+        legs = [leg for lane in lanes for leg in _draw_route(on, lane, points, radii)]
+        _draw_stops(on, instance, lanes, missing, drawn, points, areas)
+        for place, marker in end_markers(instance):
+            marker.set_data(points[[place], 0], points[[place], 1])
+            on.add_line(marker)
+        return others, legs
+
+    others, legs = draw(axes)
+    main = _Labelling(axes, points, seen, unit, radii, legs, script)
+    labellings = [main]
+    where = None if crowd is None else main.free_corner()
+    if crowd is not None and where is not None:
+        inset, near = _enlarge(axes, crowd, where)
+        draw(inset)
+        inside = [place for place in seen if _in_view(inset, points[place])]
+        labellings.append(_Labelling(inset, points, inside, near, radii, legs, script))
+        main.own -= set(inside)
+    remark = _label_visits(labellings, instance, lanes, missing, drawn, names, script)
+    modest = _modest_labels(instance, lanes, missing, drawn, script)
+    for labelling in labellings:
+        labelling.write(_end_labels(instance, script))
+        labelling.write(modest)
+    remarks = [remark]
+    if instance.geographic:
+        remarks.append(f"ways are {instance.detour:g} times as long as the straight line")
+        _draw_scale(axes, unit)
     if instance.xy is None:
+        remarks.insert(0, "distances resemble travel times")
+    if instance.xy is None or instance.geographic:
         axes.set(xticks=[], yticks=[])
-        remarks = ("distances resemble travel times", remark)
-        write_title(axes, "Approximate map", "; ".join(filter(None, remarks)))
-    else:
-        write_title(axes, "Route map", remark)
-    axes.legend(
-        handles=_map_key(instance, lanes, areas),
+    title = "Approximate map" if instance.xy is None else "Route map"
+    write_title(axes, title, "; ".join(filter(None, remarks)))
+    key = axes.legend(
+        handles=_map_key(instance, lanes, missing, others),
         loc="upper left",
         bbox_to_anchor=(1.02, 1.0),
         borderaxespad=0.0,
         frameon=False,
-        fontsize=TEXT,
+        prop=script.font,
         labelcolor=INK,
         labelspacing=0.8,
+        scatterpoints=1,
     )
+    for text in key.get_texts():
+        text.set_parse_math(False)
 
 
 def _frame(axes: Axes, points: FloatArray) -> float:
@@ -132,24 +212,167 @@ def _frame(axes: Axes, points: FloatArray) -> float:
     return unit
 
 
+def _crowd(points: FloatArray, extent: FloatArray) -> FloatArray | None:
+    """Find the corners of a small part of the map in which most places are, if there is one."""
+    distance = np.abs(points - np.median(points, axis=0)).max(axis=1)
+    near = points[distance.argsort()][: math.ceil(_CROWD_SHARE * len(points))]
+    corners: FloatArray = np.array([near.min(axis=0), near.max(axis=0)])
+    size = np.ptp(corners, axis=0)
+    if len(near) < _MIN_CROWD or (size > _CROWD_SIZE * extent).any() or not size.any():
+        return None
+    return corners
+
+
+def _move_left(axes: Axes, points: FloatArray, unit: float) -> None:
+    """Move what a map shows to its left, so that there is room at the right."""
+    left, right = axes.get_xlim()
+    shift = max(float(points[:, 0].min()) - left - _LABEL_ROOM * unit, 0.0)
+    axes.set_xlim(left + shift, right + shift)
+
+
+def _enlarge(
+    axes: Axes, corners: FloatArray, where: tuple[float, float, float, float]
+) -> tuple[Axes, float]:
+    """Make axes for a crowded part of the map in a free corner of it, and frame that part."""
+    left, bottom, width, height = where
+    whole = axes.get_position()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    inset = figure.add_axes(
+        (
+            whole.x0 + left * whole.width,
+            whole.y0 + bottom * whole.height,
+            width * whole.width,
+            height * whole.height,
+        ),
+        label="enlarged",
+        facecolor="white",
+        zorder=6,
+    )
+    unit = _frame(inset, corners)
+    inset.set(xticks=[], yticks=[])
+    for spine in inset.spines.values():
+        spine.set(color=MUTED, linewidth=0.8)
+    (x, right), (y, top) = inset.get_xlim(), inset.get_ylim()
+    axes.add_patch(
+        Rectangle(
+            (x, y),
+            right - x,
+            top - y,
+            facecolor="none",
+            edgecolor=MUTED,
+            linewidth=0.8,
+            zorder=4.5,
+            label="enlarged",
+        )
+    )
+    inset.set_title("enlarged", size=TEXT, color=MUTED, loc="left", pad=2)
+    return inset, unit
+
+
+def _in_view(axes: Axes, point: FloatArray) -> bool:
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    return bool(left < point[0] < right and bottom < point[1] < top)
+
+
+def _draw_scale(axes: Axes, unit: float) -> None:
+    """Draw a line of a round length in kilometres in the lower left corner."""
+    (left, right), (bottom, _) = axes.get_xlim(), axes.get_ylim()
+    most = 0.25 * (right - left)
+    power = 10.0 ** math.floor(math.log10(most))
+    length = power * max(factor for factor in (1, 2, 5) if factor * power <= most)
+    x, y = left + 10 * unit, bottom + 10 * unit
+    axes.plot(
+        (x, x + length), (y, y), color=MUTED, linewidth=1.6, solid_capstyle="butt", label="scale"
+    )
+    words = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
+    axes.annotate(
+        words, (x, y), (0, 3), textcoords="offset points", size=TEXT, color=MUTED, zorder=4.5
+    )
+
+
+def _places_of_stops(instance: Instance, lanes: Sequence[Lane]) -> dict[int, int]:
+    """Place at which each stop is drawn: of its visit, else of its first alternative."""
+    drawn = {}
+    for stop in range(1, instance.nodes):
+        ways = alternatives_of(instance, stop)
+        places = [stop] if not ways else instance.alternative_place[list(ways)].tolist()
+        drawn[stop] = stop if stop in places else places[0]
+    for lane in lanes:
+        drawn.update(zip(lane.route.stops, lane.places[1:-1], strict=True))
+    return drawn
+
+
+def _other_places(instance: Instance, drawn: dict[int, int]) -> list[tuple[int, int]]:
+    """Give stops with the places at which they could be visited as well."""
+    if instance.simple:
+        return []
+    pairs: dict[tuple[int, int], None] = {}
+    for stop, place in drawn.items():
+        for number in alternatives_of(instance, stop):
+            other = int(instance.alternative_place[number])
+            if not same_place(instance, other, place):
+                pairs[stop, other] = None
+    return list(pairs)
+
+
 def _areas(instance: Instance) -> FloatArray:
     """Areas of the places' markers in square points."""
-    largest = min(max(9_000 / max(instance.stops, 1), 50.0), 190.0)
-    full = instance.full_profit
-    areas = _MIN_AREA + (largest - _MIN_AREA) * full / (full.max() or 1.0)
-    areas[0] = _DEPOT_AREA
-    return np.append(areas, _DEPOT_AREA) if instance.separate_end else areas
+    largest = _largest_area(instance)
+    full = instance.full_profits
+    by_stop = _MIN_AREA + (largest - _MIN_AREA) * full / (full.max() or 1.0)
+    size = len(instance.planes[0]) if instance.xy is None else len(instance.xy)
+    areas = np.full(size, _MIN_AREA)
+    areas[1 : instance.nodes] = by_stop[1:]
+    np.maximum.at(areas, instance.alternative_place[1:], by_stop[instance.alternative_stop[1:]])
+    ends = list(ends_of(instance))
+    areas[ends] = np.where(np.array(ends) == 0, _DEPOT_AREA, np.maximum(areas[ends], _DEPOT_AREA))
+    return areas
+
+
+def _largest_area(instance: Instance) -> float:
+    return min(max(9_000 / max(instance.stops, 1), 50.0), 190.0)
+
+
+def _draw_others(
+    axes: Axes, instance: Instance, drawn: dict[int, int], points: FloatArray, areas: FloatArray
+) -> list[Artist]:
+    """Draw the places where stops could be visited as well, joined to where they are."""
+    others = _other_places(instance, drawn)
+    if not 0 < len(others) <= _MAX_OTHERS:
+        return []
+    places = [place for _, place in others]
+    markers = axes.scatter(
+        points[places, 0],
+        points[places, 1],
+        s=areas[places],
+        facecolors="white",
+        edgecolors=MUTED,
+        linewidths=0.8,
+        linestyles=[(0, (2, 1.5))],
+        zorder=1,
+        label="other place of a stop",
+    )
+    links = [points[[drawn[stop], place]] for stop, place in others]
+    axes.add_collection(
+        LineCollection(
+            links,
+            colors=MUTED,
+            linewidths=0.7,
+            linestyles=[(0, (1, 2))],
+            zorder=0.9,
+            label="link",
+        ),
+        autolim=False,
+    )
+    return [markers]
 
 
 def _draw_route(
-    axes: Axes, instance: Instance, lane: Lane, points: FloatArray, radii: FloatArray
+    axes: Axes, lane: Lane, points: FloatArray, radii: FloatArray
 ) -> list[tuple[int, int]]:
     """Draw an arrow for every leg, and return the legs."""
-    legs = [
-        (i, j)
-        for i, j in pairwise((0, *lane.route.stops, instance.end))
-        if (points[i] != points[j]).any()
-    ]
+    legs = [(i, j) for i, j in pairwise(lane.places) if (points[i] != points[j]).any()]
     for i, j in legs:
         arrow = FancyArrowPatch(
             tuple(points[i]),
@@ -159,6 +382,7 @@ def _draw_route(
             shrinkA=radii[i],
             shrinkB=radii[j] + 0.8,
             linewidth=1.2,
+            linestyle=lane.line,
             color=lane.colour,
             zorder=2,
         )
@@ -170,27 +394,34 @@ def _draw_stops(
     axes: Axes,
     instance: Instance,
     lanes: Sequence[Lane],
+    missing: Sequence[int],
+    drawn: dict[int, int],
     points: FloatArray,
     areas: FloatArray,
 ) -> None:
     visited = {stop for lane in lanes for stop in lane.route.stops}
-    rest = [stop for stop in range(1, instance.nodes) if stop not in visited]
-    axes.scatter(
-        points[rest, 0],
-        points[rest, 1],
-        s=areas[rest],
-        facecolors="white",
-        edgecolors=RULE,
-        linewidths=0.9,
-        zorder=1,
-        label="not visited",
-    )
+    for rest, edge, width, label in (
+        ([s for s in drawn if s not in visited and s not in missing], RULE, 0.9, "not visited"),
+        (missing, LIMIT, 2.0, "required, not visited"),
+    ):
+        if rest or label == "not visited":
+            places = [drawn[stop] for stop in rest]
+            axes.scatter(
+                points[places, 0],
+                points[places, 1],
+                s=areas[places],
+                facecolors="white",
+                edgecolors=edge,
+                linewidths=width,
+                zorder=1,
+                label=label,
+            )
     for lane in lanes:
-        stops = list(lane.route.stops)
+        places = list(lane.places[1:-1])
         axes.scatter(
-            points[stops, 0],
-            points[stops, 1],
-            s=areas[stops],
+            points[places, 0],
+            points[places, 1],
+            s=areas[places],
             c=[_share(instance, visit) for visit in lane.route.visits],
             cmap=_SHARE_COLOURS,
             vmin=0.0,
@@ -200,71 +431,200 @@ def _draw_stops(
             zorder=3,
             label="visited",
         )
+    for stop in instance.required.nonzero()[0].tolist():
+        star = _star(drawn_as_missing=stop in missing)
+        star.set_data(points[[drawn[stop]], 0], points[[drawn[stop]], 1])
+        axes.add_line(star)
+
+
+def _star(*, drawn_as_missing: bool) -> Line2D:
+    if drawn_as_missing:
+        return make_marker("required, not visited", "*", 45, LIMIT, LIMIT, 0.5)
+    return make_marker("required", "*", 60, "white", INK, 0.7)
 
 
 def _share(instance: Instance, visit: Visit) -> float:
-    full = float(instance.full_profit[visit.stop])
+    full = float(instance.full_profits[visit.stop])
     return min(max(visit.profit / full, 0.0), 1.0) if full > 0 else 1.0
 
 
-def _map_labels(
-    instance: Instance, lanes: Sequence[Lane], names: dict[int, str]
-) -> tuple[dict[int, str], str]:
-    """Labels of the visited stops, and a remark that says what they are."""
-    if not 0 < len(names) <= _MAX_MAP_LABELS:
-        return {}, ""
-    longest = max(map(len, names.values()))
-    if instance.ids is not None and len(names) <= _MAX_MAP_IDS and longest <= _MAX_ID_LENGTH:
-        return names, ""
-    orders = {
-        stop: str(order) for lane in lanes for order, stop in enumerate(lane.route.stops, start=1)
-    }
-    return orders, "numbers give the order of the visits"
+def _end_labels(instance: Instance, script: Script) -> list[_Label]:
+    """Names of starts and ends; one without a name says whose it is."""
+    if has_one_depot(instance):
+        return []
+    labels = []
+    for place, kind in ends_of(instance).items():
+        name = place_name(instance, place) or _whose(instance, place, kind)
+        labels.append(_Label(place, script.clean(name, NAME_LENGTH)))
+    return labels
 
 
-def _draw_labels(
-    axes: Axes,
-    labels: dict[int, str],
-    points: FloatArray,
-    unit: float,
-    radii: FloatArray,
-    legs: Sequence[tuple[int, int]],
+def _whose(instance: Instance, place: int, kind: Kind) -> str:
+    """Say whose start or end a place is."""
+    users = [one.id for one in instance.fleet if place in (one.start, one.end)]
+    more = f" and {len(users) - 1} more" if len(users) > 1 else ""
+    return f"{kind} of {users[0]}{more}"
+
+
+def _modest_labels(
+    instance: Instance,
+    lanes: Sequence[Lane],
+    missing: Sequence[int],
+    drawn: dict[int, int],
     script: Script,
-) -> None:
-    """Label stops where the label covers least; one that would cover another is left out."""
-    corner = np.array([axes.get_xlim()[0], axes.get_ylim()[0]])
-    centres = (points - corner) / unit
-    low, high = centres - radii[:, None], centres + radii[:, None]
-    tails, heads = (centres[[leg[end] for leg in legs]] for end in (0, 1))
-    frame = np.array([np.diff(axes.get_xlim())[0], np.diff(axes.get_ylim())[0]]) / unit
-    taken = np.empty((0, 4))
-    for stop, label in labels.items():
-        size = np.array([script.width([label]) + 2, TEXT + 1])
-        best, place = np.inf, np.zeros(2)
+) -> list[_Label]:
+    """Names of stops that are not visited, and of other places of those that are."""
+    taken = {stop for lane in lanes for stop in lane.route.stops} | set(missing)
+    labels = []
+    if instance.ids is not None:
+        labels = [
+            _Label(place, script.clean(stop_name(instance, stop), NAME_LENGTH), MUTED, modest=True)
+            for stop, place in drawn.items()
+            if stop not in taken
+        ]
+    named = {label.place for label in labels} | set(ends_of(instance))
+    for _, place in _other_places(instance, drawn):
+        if place >= instance.nodes and place not in named and place_name(instance, place):
+            named.add(place)
+            name = script.clean(place_name(instance, place), NAME_LENGTH)
+            labels.append(_Label(place, name, MUTED, modest=True))
+    return labels[:_MAX_MAP_LABELS]
+
+
+def _label_visits(
+    labellings: Sequence[_Labelling],
+    instance: Instance,
+    lanes: Sequence[Lane],
+    missing: Sequence[int],
+    drawn: dict[int, int],
+    names: dict[int, str],
+    script: Script,
+) -> str:
+    """Label visited stops, and before them required ones left out; say what the labels are."""
+    left_out = [_Label(drawn[stop], names[stop], LIMIT) for stop in missing[:_MAX_MAP_LABELS]]
+    for labelling in labellings:
+        labelling.write(left_out)
+    visits = [
+        (stop, order, _text_colour(lane, lanes))
+        for lane in lanes
+        for order, stop in enumerate(lane.route.stops, start=1)
+    ]
+    if not 0 < len(visits) <= _MAX_MAP_LABELS:
+        return ""
+    labels = [_Label(drawn[stop], str(order), colour) for stop, order, colour in visits]
+    remark = "numbers give the order of the visits"
+    longest = max(len(names[stop]) for stop, _, _ in visits)
+    if instance.ids is not None and len(visits) <= _MAX_MAP_IDS and longest <= _MAX_ID_LENGTH:
+        by_name = [_Label(drawn[stop], names[stop], colour) for stop, _, colour in visits]
+        clear = sum(labelling.find(by_name)[2] for labelling in labellings)
+        if clear >= 0.75 * len(visits):
+            labels, remark = by_name, ""
+    for labelling in labellings:
+        labelling.write(labels)
+    return remark
+
+
+def _text_colour(lane: Lane, lanes: Sequence[Lane]) -> str:
+    """Colour of what is written about a route: a dark one of its own if there are several."""
+    if len(lanes) == 1:
+        return INK
+    red, green, blue = to_rgb(lane.colour)
+    return to_hex((0.7 * red, 0.7 * green, 0.7 * blue))
+
+
+class _Labelling:
+    """Puts labels where they cover least; one that would cover another is left out."""
+
+    def __init__(
+        self,
+        axes: Axes,
+        points: FloatArray,
+        seen: Sequence[int],
+        unit: float,
+        radii: FloatArray,
+        legs: Sequence[tuple[int, int]],
+        script: Script,
+    ) -> None:
+        corner = np.array([axes.get_xlim()[0], axes.get_ylim()[0]])
+        self._axes, self._points, self._radii, self._script = axes, points, radii, script
+        self._centres = centres = (points - corner) / unit
+        self._low = (centres - radii[:, None])[seen]
+        self._high = (centres + radii[:, None])[seen]
+        self._tails, self._heads = (centres[[leg[end] for leg in legs]] for end in (0, 1))
+        self._frame = np.array([np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())]) / unit
+        self._taken = np.empty((0, 4))
+        self.own = set(seen)
+        """Places that it labels."""
+
+    def write(self, labels: Sequence[_Label]) -> None:
+        """Label places, the first ones first."""
+        middles, taken, _ = self.find(labels)
+        self._put([label for label in labels if label.place in self.own], middles, taken)
+
+    def free_corner(self) -> tuple[float, float, float, float] | None:
+        """Find a large part of the map without places and legs: left, bottom, width, height."""
+        for width, height in _CORNER_SIZES:
+            for left, bottom in product((0.985 - width, 0.015), (0.95 - height, 0.015)):
+                a = np.array([left, bottom]) * self._frame
+                b = a + np.array([width, height + 0.04]) * self._frame
+                crossed = _crossings(a, b, self._tails, self._heads)
+                low_left = left < 0.5 and bottom < 0.5  # there is the scale
+                if not (low_left or crossed or _overlaps(a, b, self._low - 15, self._high + 15)):
+                    return left, bottom, width, height
+        return None
+
+    def find(self, labels: Sequence[_Label]) -> tuple[list[FloatArray | None], FloatArray, int]:
+        """Find the middles of labels, None for one without room.
+
+        Also gives what is taken then, and how many labels are clear of markers.
+        """
+        taken, middles, clear = self._taken, [], 0
+        for label in (label for label in labels if label.place in self.own):
+            size = np.array([self._script.width([label.text]) + 2, TEXT + 1])
+            middle, covered = self._best(label, size, taken)
+            middles.append(middle)
+            clear += covered < _MARKER
+            if middle is not None:
+                taken = np.vstack((taken, [*(middle - size / 2), *(middle + size / 2)]))
+        return middles, taken, clear
+
+    def _best(
+        self, label: _Label, size: FloatArray, taken: FloatArray
+    ) -> tuple[FloatArray | None, float]:
+        """Find the middle that covers least, and how bad that is."""
+        best, place = math.inf, None
         for rank, (gap, way) in enumerate(product((1.5, 6.0), _WAYS)):
-            reach = radii[stop] / np.hypot(*way) + gap
-            middle = centres[stop] + way * (reach + size / 2)
+            reach = self._radii[label.place] / np.hypot(*way) + gap
+            middle = self._centres[label.place] + way * (reach + size / 2)
             a, b = middle - size / 2, middle + size / 2
-            if (a < 0).any() or (b > frame).any() or _overlaps(a, b, taken[:, :2], taken[:, 2:]):
+            outside = (a < 0).any() or (b > self._frame).any()
+            if outside or _overlaps(a, b, taken[:, :2], taken[:, 2:]):
                 continue
-            covered = 20 * _overlaps(a, b, low, high) + 3 * _crossings(a, b, tails, heads)
-            if covered + 0.2 * rank < best:
+            covered = _MARKER * _overlaps(a, b, self._low, self._high)
+            covered += 3 * _crossings(a, b, self._tails, self._heads)
+            if not (label.modest and covered) and covered + 0.2 * rank < best:
                 best, place = covered + 0.2 * rank, middle
-        if best < np.inf:
-            taken = np.vstack((taken, [*(place - size / 2), *(place + size / 2)]))
-            axes.annotate(
-                label,
-                tuple(points[stop]),
-                tuple(place - centres[stop]),
-                textcoords="offset points",
-                ha="center",
-                va="center",
-                size=TEXT,
-                color=INK,
-                zorder=5,
-                path_effects=[withStroke(linewidth=2, foreground="white")],
-                **script.style,
-            )
+        return place, best
+
+    def _put(
+        self, labels: Sequence[_Label], middles: Sequence[FloatArray | None], taken: FloatArray
+    ) -> None:
+        self._taken = taken
+        for label, middle in zip(labels, middles, strict=True):
+            if middle is not None:
+                self._axes.annotate(
+                    label.text,
+                    tuple(self._points[label.place]),
+                    tuple(middle - self._centres[label.place]),
+                    textcoords="offset points",
+                    ha="center",
+                    va="center",
+                    size=TEXT,
+                    color=label.colour,
+                    zorder=5,
+                    path_effects=[withStroke(linewidth=2, foreground="white")],
+                    **self._script.style,
+                )
 
 
 _WAYS = [np.array(way) for way in product((1, -1, 0), (0, 1, -1)) if any(way)]
@@ -285,21 +645,34 @@ def _crossings(a: FloatArray, b: FloatArray, tails: FloatArray, heads: FloatArra
     return int((enter < leave).sum())
 
 
-def _map_key(instance: Instance, lanes: Sequence[Lane], areas: FloatArray) -> list[Artist]:
-    handles: list[Artist] = [marker for _, marker in depots(instance)]
-    shown = lanes[: len(ROUTE_COLOURS)]
-    for lane in shown:
+def _map_key(
+    instance: Instance,
+    lanes: Sequence[Lane],
+    missing: Sequence[int],
+    others: Sequence[Artist],
+) -> list[Artist]:
+    markers = {str(marker.get_label()): marker for _, marker in end_markers(instance)}
+    largest = sorted(markers.values(), key=lambda marker: -marker.get_markersize())
+    handles: list[Artist] = [*largest]
+    for lane in lanes[:_MAX_ROUTES]:
         label = lane.name or "route"
-        handles.append(Line2D([], [], color=lane.colour, linewidth=1.8, label=label))
-    if len(lanes) > len(shown):
+        style: dict[str, Any] = {"color": lane.colour, "linestyle": lane.line}
+        handles.append(Line2D([], [], linewidth=1.8, label=label, **style))
+    if len(lanes) > _MAX_ROUTES:
         handles.append(
-            Line2D([], [], linestyle="none", label=f"and {len(lanes) - len(shown)} more")
+            Line2D([], [], linestyle="none", label=f"and {len(lanes) - _MAX_ROUTES} more")
         )
-    if sum(len(lane.route.visits) for lane in lanes) < instance.stops:
+    visited = {stop for lane in lanes for stop in lane.route.stops}
+    if instance.required.sum() > len(missing):
+        handles.append(_star(drawn_as_missing=False))
+    if missing:
+        handles.append(_star(drawn_as_missing=True))
+    if len(visited) + len(missing) < instance.stops:
         handles.append(make_marker("stop not visited", "o", 45, "white", RULE, 0.9))
-    best = float(instance.full_profit.max())
-    for profit in _round_profits(instance.full_profit[1:]):
-        area = _MIN_AREA + profit / best * (float(areas[1 : instance.nodes].max()) - _MIN_AREA)
+    handles.extend(others)
+    best = float(instance.full_profits.max())
+    for profit in _round_profits(instance.full_profits[1:]):
+        area = _MIN_AREA + profit / best * (_largest_area(instance) - _MIN_AREA)
         label = f"stop that can earn {number_text(profit)}"
         handles.append(make_marker(label, "o", area, WINDOW, MUTED, 0.9))
     return handles

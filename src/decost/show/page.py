@@ -16,7 +16,7 @@ from matplotlib.textpath import text_to_path
 
 from decost.files.writing import replacing
 from decost.problem.instance import FloatArray
-from decost.show.palette import DPI, INK, MUTED, RULE
+from decost.show.palette import DPI, INK, LIMIT, MUTED, RULE
 
 FORMATS = ("png", "pdf", "svg")
 """Endings of the files that `save_figure` writes."""
@@ -66,11 +66,17 @@ class Script(NamedTuple):
         """What matplotlib must know of it."""
         return {"fontfamily": list(self.families), "parse_math": False, "usetex": False}
 
+    @property
+    def font(self) -> FontProperties:
+        """The same for what is not a single text."""
+        return FontProperties(family=list(self.families), size=TEXT)
+
     def clean(self, text: str, longest: int) -> str:
         """Give the text in one line that is not too long, with ? for what no font has."""
         line = " ".join(text.split())
         if len(line) > longest:
-            line = line[: longest - 1].rstrip() + "…"
+            tail = min(6, longest // 3)  # names that begin alike may differ at their ends
+            line = line[: longest - tail - 1].rstrip() + "…" + line[-tail:].lstrip()
         return "".join(character if ord(character) in self.known else "?" for character in line)
 
     def width(self, texts: Iterable[str], weight: str = "normal") -> float:
@@ -109,12 +115,17 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
-def write_heading(figure: Figure, heading: str, summary: str, script: Script) -> None:
-    """Write the two lines at the top of the page."""
+def write_heading(
+    figure: Figure, heading: str, summary: str, script: Script, complaint: str = ""
+) -> None:
+    """Write the two lines at the top of the page, and a third one if something is wrong."""
     height = figure.get_figheight()
     left = MARGIN / WIDTH
     figure.text(left, 1 - 0.42 / height, heading, size=14, color=INK, **script.style)
     figure.text(left, 1 - 0.66 / height, summary, size=9.5, color=MUTED)
+    if complaint:
+        at = (left, 1 - 0.88 / height)
+        figure.text(*at, complaint, size=9.5, weight="bold", color=LIMIT, **script.style)
 
 
 def write_title(axes: Axes, title: str, remark: str = "", raised: float = 0.0) -> None:

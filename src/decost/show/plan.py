@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from decost.problem.checker import choose_alternatives
 from decost.problem.instance import Instance
+from decost.problem.names import stop_name
 from decost.problem.plan import Solution
-from decost.show.lanes import make_lanes
-from decost.show.map import MAP_WIDTH, draw_map, draw_share_scale, height_of_map, places_of
+from decost.show.lanes import NAME_LENGTH, has_own_shifts, left_out, make_lanes
+from decost.show.map import (
+    MAP_WIDTH,
+    draw_map,
+    draw_share_scale,
+    height_of_map,
+    points_of,
+    shown_places,
+)
 from decost.show.page import (
     HEADING,
     MARGIN,
@@ -18,7 +27,15 @@ from decost.show.page import (
     write_heading,
 )
 from decost.show.palette import DPI
-from decost.show.schedule import column_widths, draw_timeline, row_texts, write_rows
+from decost.show.schedule import (
+    MARK,
+    column_widths,
+    draw_timeline,
+    last_row,
+    row_texts,
+    time_label,
+    write_rows,
+)
 
 _MIN_ROW, _MAX_ROW, _MAX_TIMELINE = 0.15, 0.25, 60.0  # inches
 
@@ -29,7 +46,9 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
     On the map a stop is as large as the profit it can earn and as dark as the share of it that
     is earned; a stop that is not visited is hollow. Without coordinates the map is laid out so
     that distances resemble travel times (and left out if there are more than 1,000 places). In
-    the timeline every visit has a row with its window, its wait and its stay.
+    the timeline every visit has a row with its window, its wait and its stay; windows of other
+    alternatives that the vehicle could use are thinner. Required stops have a star, and those
+    that are left out are red. If the unit is minutes, times are clock times.
 
     Parameters
     ----------
@@ -47,50 +66,81 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
         a notebook shows it by itself.
     """
     heading = (instance.name or "Plan") if title is None else title
-    names = {visit.stop: _stop_name(instance, visit.stop) for visit in solution.visits}
-    script = find_script("".join((heading, *names.values())))
-    names = {stop: script.clean(name, 24) for stop, name in names.items()}
-    lanes = make_lanes(solution)
-    points = places_of(instance)
+    solution = choose_alternatives(instance, solution)
+    missing = left_out(instance, solution)
+    named = {visit.stop for visit in solution.visits} | set(missing)
+    names = {stop: stop_name(instance, stop) for stop in sorted(named)}
+    written = (heading, *(instance.ids or ()), *instance.places, *(v.id for v in instance.fleet))
+    script = find_script("".join((*written, MARK)))
+    names = {stop: script.clean(name, NAME_LENGTH) for stop, name in names.items()}
+    lanes = make_lanes(instance, solution, script)
+    points = points_of(instance)
 
-    map_height = 0.0 if points is None else height_of_map(points)
-    map_space = 0.0 if points is None else map_height + 0.5
-    rows = lanes[-1].bottom + 1.0 if lanes else 3.0
+    head = HEADING + (0.22 if missing else 0.0)
+    map_height = map_space = 0.0
+    if points is not None:
+        map_height = height_of_map(points[shown_places(instance)], lanes)
+        map_space = map_height + 0.5
+    rows = last_row(lanes, missing) + 1.0
     row_height = min(max(9.0 / rows, _MIN_ROW), _MAX_ROW, _MAX_TIMELINE / rows)
-    top = HEADING + map_space + 0.45
+    top = head + map_space + 0.45
     height = top + rows * row_height + 0.6
 
     figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
-    write_heading(figure, script.clean(heading, 80), _summary(instance, solution), script)
+    complaint = _complaint(names, missing)
+    write_heading(
+        figure, script.clean(heading, 80), _summary(instance, solution), script, complaint
+    )
     if points is not None:
-        at = (MARGIN + 0.35, HEADING + 0.1, MAP_WIDTH, map_height)
-        draw_map(add_axes(figure, "map", at), instance, lanes, points, names, script)
+        at = (MARGIN + 0.35, head + 0.1, MAP_WIDTH, map_height)
+        axes = add_axes(figure, "map", at)
+        draw_map(axes, instance, lanes, missing, points, names, script)
         if lanes:
             draw_share_scale(figure, at)
-    texts = row_texts(instance, lanes, names)
+    texts = row_texts(instance, lanes, missing, names, script)
     columns = column_widths(texts, script)
     left, right = MARGIN + sum(columns[:2]) / 72, MARGIN + sum(columns[2:]) / 72
     at = (left, top, WIDTH - left - right, rows * row_height)
     axes = add_axes(figure, "timeline", at)
-    draw_timeline(axes, instance, lanes)
+    draw_timeline(axes, instance, lanes, missing)
     write_rows(axes, texts, columns, script)
     return figure
 
 
-def _stop_name(instance: Instance, stop: int) -> str:
-    return f"stop {stop}" if instance.ids is None else str(instance.label(stop))
+def _complaint(names: dict[int, str], missing: list[int]) -> str:
+    """Name the required stops that are left out, as many as there is room for."""
+    if not missing:
+        return ""
+    some = ", ".join(names[stop] for stop in missing[:3])
+    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    return f"required, but not visited: {some}{more}"
 
 
 def _summary(instance: Instance, solution: Solution) -> str:
-    finish = max((route.finish for route in solution.routes), default=0.0)
     team = len(solution.routes) > 1
     facts = [
         f"profit {number_text(solution.profit)}",
         f"{len(solution.visits)} of {instance.stops} stops visited",
-        f"{'longest route' if team else 'time used'} {number_text(finish)}"
-        f" of {number_text(instance.budget)}",
     ]
+    required = instance.required.nonzero()[0].tolist()
+    if required:
+        visited = len(required) - len(left_out(instance, solution))
+        facts.append(f"{visited} of {len(required)} required ones")
+    facts.append(_time_used(instance, solution))
     idle = sum(not route.visits for route in solution.routes)
     if team and idle:
         facts.append(f"{idle} of {len(solution.routes)} vehicles not used")
     return "   ·   ".join(facts)
+
+
+def _time_used(instance: Instance, solution: Solution) -> str:
+    """Say how long it takes: of the budget if vehicles have all of it, else from when to when."""
+    moving = [route for route in solution.routes if route.visits or route.finish > route.depart]
+    finish = max((route.finish for route in solution.routes), default=0.0)
+    if instance.unit is None and not has_own_shifts(instance) and instance.begin == 0:
+        what = "longest route" if len(solution.routes) > 1 else "time used"
+        return f"{what} {number_text(finish)} of {number_text(instance.budget)}"
+    if not moving:
+        return "nobody leaves"
+    depart = min(route.depart for route in moving)
+    return f"{time_label(instance, depart)} to {time_label(instance, finish)}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.compiled import Records, as_records, jit
+from decost.compiled import Records, as_records, inlined, jit, lean
 from decost.problem.instance import Arrays, BoolArray, FloatArray, Instance, IntArray
 
 NODE = np.dtype(
@@ -25,15 +25,14 @@ NODE = np.dtype(
         ("full_profit", np.float64),
         ("piece_first", np.int64),
         ("piece_last", np.int64),
-        ("types", np.int64),
     ],
     align=True,
 )
 """A node: service starts from `open` to `latest` and ends by `leave_by`; `full_profit` is what the
-longest stay earns, `types` a set of bits: which types of vehicles may come."""
+longest stay earns."""
 
 ALL_TYPES = -1
-"""The set of all types of vehicles."""
+"""Instead of the number of a type of vehicles: all of them."""
 
 
 class Network(NamedTuple):
@@ -41,72 +40,89 @@ class Network(NamedTuple):
 
     Nodes 1 to `alternatives` are those; those of stop s are `first[s]` to `first[s + 1] - 1`.
     Node `start` is where a vehicle of the type at hand begins (it is `open` then), node `end`
-    where it has to be at its `latest`. Stops are numbered from 0; `number` gives the instance's
-    numbers. A deadline counts as kept if it is missed by no more than `slack`, so that sums of
-    rounded times do not decide; stays never use the slack.
+    where it has to be at its `latest`; those of all types are in `starts` and `ends`. Stops are
+    numbered from 0; `number` gives the instance's numbers, and `alternative` those of nodes. A
+    deadline counts as kept if it is missed by no more than `slack`, so that sums of rounded times
+    do not decide; stays never use the slack.
+
+    A required stop earns `bonus` more than the instance says, which is more than all stops
+    together earn without it: the plan of most value visits most required stops, and then earns
+    most.
     """
 
     travel: FloatArray  # (place, place), of the type at hand
-    planes: FloatArray  # (type, place, place)
+    planes: FloatArray  # (plane, place, place)
+    plane: IntArray  # (type,)
     starts: IntArray  # (type,)
     ends: IntArray  # (type,)
+    admits: BoolArray  # (type, node)
+    kind: int  # number of the type at hand
     start: int
     end: int
     alternatives: int
     place: IntArray  # (node,)
     stop: IntArray  # (node,), -1 at starts and ends
+    alternative: IntArray  # (node,), 0 at starts and ends
     node: Records  # (node,) of NODE
     pieces: FloatArray  # (piece, 2): rate above 0, and length
     first: IntArray  # (stop + 1,)
     number: IntArray  # (stop,)
-    required: BoolArray  # (stop,)
+    bonus: float
     horizon: float  # time from the first begin of any vehicle to the last due
     slack: float
 
 
 class Useful(NamedTuple):
-    """The useful stops of an instance.
+    """The useful alternatives of an instance.
 
-    `stop` holds their numbers; the other arrays are by the instance's nodes: earliest and latest
-    start of service, longest stay beyond the shortest, and the most that can be earned.
+    `alternative` holds their numbers; the other arrays are by the instance's alternatives:
+    earliest and latest start of service, longest stay beyond the shortest, and the most that can
+    be earned.
     """
 
-    stop: IntArray
+    alternative: IntArray
     early: FloatArray
     late: FloatArray
     longest: FloatArray
     profit: FloatArray
 
 
-def useful_network(instance: Instance, keep: Iterable[int] = (), *, tight: bool = True) -> Network:
-    """Make the network of the stops that can matter, and of some more.
+def useful_network(
+    instance: Instance, keep: Iterable[int] = (), *, tight: bool = True, kind: int = ALL_TYPES
+) -> Network:
+    """Make the network of the alternatives that can matter, and of some more.
 
     With tight windows, service starts no earlier than it can, no later than from where the end is
     reached, and pieces are no longer than the time there is. That changes no profit of a route.
+    `kind` is the type of the vehicles, the only one then that the network knows.
     """
-    kept = np.zeros(instance.nodes, dtype=np.bool_)
+    kept = np.zeros(instance.alternative_count + 1, dtype=np.bool_)
     kept[list(keep)] = True
-    return reduced_network(instance.arrays, instance.matrix is None, kept, tight)
+    return reduced_network(instance.arrays, kept, tight, kind)
 
 
-@jit
-def of_type(network: Network, number: int) -> Network:
+@inlined
+def of_type(network: Network, kind: int) -> Network:
     """Look at a network as vehicles of one type do."""
     return Network(
-        travel=network.planes[number],
+        travel=network.planes[network.plane[kind]],
         planes=network.planes,
+        plane=network.plane,
         starts=network.starts,
         ends=network.ends,
-        start=network.starts[number],
-        end=network.ends[number],
+        admits=network.admits,
+        kind=kind,
+        start=network.starts[kind],
+        end=network.ends[kind],
         alternatives=network.alternatives,
         place=network.place,
         stop=network.stop,
+        alternative=network.alternative,
         node=network.node,
         pieces=network.pieces,
         first=network.first,
         number=network.number,
-        required=network.required,
+        bonus=network.bonus,
         horizon=network.horizon,
         slack=network.slack,
     )
@@ -114,116 +130,254 @@ def of_type(network: Network, number: int) -> Network:
 
 @jit
 def network_as_given(arrays: Arrays) -> Network:
-    """Make the network of all stops, as they are given: node k is stop k of the instance."""
+    """Make the network of all alternatives as they are given: node k is the instance's k."""
     profit = np.empty(len(arrays.open))
     for i in range(len(profit)):
         profit[i] = full_profit(arrays, i, np.inf)
-    places = arrays.travel.shape[0]
-    planes = arrays.travel.reshape(1, places, places)
-    stops = as_given(arrays, np.arange(1, len(profit)), profit)
-    return _network(arrays, stops, planes, arrays.end)
+    kept = as_given(arrays, np.arange(1, len(profit)), profit)
+    types = np.arange(len(arrays.type_start))
+    return _network(arrays, kept, types, arrays.planes, np.arange(arrays.planes.shape[1]), 0.0)
 
 
 @jit
-def as_given(arrays: Arrays, stop: IntArray, profit: FloatArray) -> Useful:
-    """Take the windows of stops as they are, and all their pieces."""
-    late = np.minimum(arrays.close, arrays.leave_by - arrays.min_stay)
-    return Useful(stop, arrays.open.copy(), late, np.full(len(late), np.inf), profit)
+def network_of_route(arrays: Arrays, kind: int, route: IntArray) -> Network:
+    """Make the network of the alternatives of a route as given: node k is the k-th on the route.
 
-
-@jit
-def reduced_network(arrays: Arrays, triangle: bool, keep: BoolArray, tight: bool) -> Network:
-    """Keep the useful stops, and those asked for, with windows that are tight or as given.
-
-    `triangle` says that travel times obey the triangle inequality.
+    It is for vehicles of one type, and does not know what a node can earn at most.
     """
-    useful = useful_stops(arrays, triangle)
-    kept = useful.stop
+    late, longest = np.empty(len(arrays.open)), np.empty(len(arrays.open))
+    for i in route:
+        late[i] = min(arrays.close[i], arrays.leave_by[i] - arrays.min_stay[i])
+        longest[i] = np.inf
+    kept = Useful(route, arrays.open, late, longest, arrays.reward)
+    where = np.arange(arrays.planes.shape[1])
+    return _network(arrays, kept, np.full(1, kind), arrays.planes, where, 0.0)
+
+
+@jit
+def plain_arrays(
+    travel: FloatArray,
+    open: FloatArray,  # noqa: A002
+    close: FloatArray,
+    leave_by: FloatArray,
+    reward: FloatArray,
+    min_stay: FloatArray,
+    piece_start: IntArray,
+    piece_rate: FloatArray,
+    piece_length: FloatArray,
+    budget: float,
+    slack: float,
+) -> Arrays:
+    """Describe one vehicle that leaves place 0 at time 0, and stops with one alternative each."""
+    nodes = len(open)
+    return Arrays(
+        planes=travel.reshape((1, *travel.shape)),
+        stop=np.arange(nodes),
+        place=np.arange(nodes),
+        first=np.arange(nodes + 1),
+        open=open,
+        close=close,
+        leave_by=leave_by,
+        reward=reward,
+        min_stay=min_stay,
+        piece_start=piece_start,
+        piece_rate=piece_rate,
+        piece_length=piece_length,
+        required=np.zeros(nodes, dtype=np.bool_),
+        admits=np.ones((1, nodes), dtype=np.bool_),
+        type_start=np.zeros(1, dtype=np.int64),
+        type_end=np.zeros(1, dtype=np.int64),
+        type_begin=np.zeros(1),
+        type_due=np.full(1, budget),
+        type_plane=np.zeros(1, dtype=np.int64),
+        vehicle_type=np.zeros(1, dtype=np.int64),
+        bonus=0.0,
+        horizon=budget,
+        slack=slack,
+        triangle=False,
+    )
+
+
+@jit
+def as_given(arrays: Arrays, kept: IntArray, profit: FloatArray) -> Useful:
+    """Take the windows of alternatives as they are, and all their pieces."""
+    late = np.minimum(arrays.close, arrays.leave_by - arrays.min_stay)
+    return Useful(kept, arrays.open.copy(), late, np.full(len(late), np.inf), profit)
+
+
+@jit
+def reduced_network(arrays: Arrays, keep: BoolArray, tight: bool, kind: int) -> Network:
+    """Keep the useful alternatives, and those asked for, with windows tight or as given.
+
+    The network is for vehicles of one type, or for all.
+    """
+    useful = useful_alternatives(arrays, kind)
+    kept = useful.alternative
     if keep.any():
         keep = keep.copy()
-        for i in useful.stop:
+        for i in useful.alternative:
             keep[i] = True
         keep[0] = False
         kept = np.flatnonzero(keep)
         useful = Useful(kept, useful.early, useful.late, useful.longest, useful.profit)
     if not tight:
         useful = as_given(arrays, kept, useful.profit)
-    count = len(kept)
-    end = 0 if arrays.end == 0 else count + 1
-    places = max(count, end) + 1
-    planes = np.empty((1, places, places))
-    travel = planes[0]
-    for a in range(places):
-        i = 0 if a == 0 else (arrays.end if a > count else kept[a - 1])
-        row = arrays.travel[i]
-        travel[a, 0] = row[0]
-        for b in range(count):
-            travel[a, b + 1] = row[kept[b]]
-        if end > 0:
-            travel[a, end] = row[arrays.end]
-    return _network(arrays, useful, planes, end)
+    types = np.arange(len(arrays.type_start)) if kind == ALL_TYPES else np.full(1, kind)
+    place, where = _places(arrays, kept, types)
+    planes = np.empty((arrays.planes.shape[0], len(place), len(place)))
+    _copy_planes(arrays.planes, place, planes)
+    return _network(arrays, useful, types, planes, where, arrays.bonus)
+
+
+@lean
+def _copy_planes(source: FloatArray, place: IntArray, planes: FloatArray) -> None:
+    for p in range(planes.shape[0]):
+        for a in range(planes.shape[1]):
+            for b in range(planes.shape[1]):
+                planes[p, a, b] = source[p, place[a], place[b]]
 
 
 @jit
-def _network(arrays: Arrays, useful: Useful, planes: FloatArray, end: int) -> Network:
-    """Write the nodes of some stops; places are the start, the stops, and at `end` the end."""
-    count = len(useful.stop)
+def _places(arrays: Arrays, kept: IntArray, types: IntArray) -> tuple[IntArray, IntArray]:
+    """Give new numbers to the places that matter; return them, and the new number of each."""
+    where = np.full(arrays.planes.shape[1], -1)
+    place = np.empty(len(where), dtype=np.int64)
+    count = 0
+    for k in range(-1, len(kept) + 2 * len(types)):
+        if k < 0:
+            here = arrays.type_start[types[0]]
+        elif k < len(kept):
+            here = arrays.place[kept[k]]
+        else:
+            t, is_end = divmod(k - len(kept), 2)
+            here = arrays.type_end[types[t]] if is_end else arrays.type_start[types[t]]
+        if where[here] < 0:
+            where[here] = count
+            place[count] = here
+            count += 1
+    return place[:count], where
+
+
+@jit
+def _network(
+    arrays: Arrays,
+    useful: Useful,
+    types: IntArray,
+    planes: FloatArray,
+    where: IntArray,
+    bonus: float,
+) -> Network:
+    """Write the nodes of some alternatives and types; `where` says where places are in planes."""
+    kept = useful.alternative
+    count = len(kept)
+    total = count + 2 * len(types)
     size = 0
-    for i in useful.stop:
+    for i in kept:
         size += arrays.piece_start[i + 1] - arrays.piece_start[i]
-    node = as_records(np.empty(count + 2, NODE))
+    node = as_records(np.empty(total, NODE))
     pieces = np.empty((size, 2))
-    size = 0
-    for a in range(count + 2):
-        i = useful.stop[a - 1] if 1 <= a <= count else 0
-        row = node[a]
-        row.open = useful.early[i] if i > 0 else 0.0
-        row.latest = useful.late[i] if i > 0 else arrays.budget
-        row.leave_by = arrays.leave_by[i] if i > 0 else np.inf
-        row.min_stay = arrays.min_stay[i] if i > 0 else 0.0
-        row.reward = arrays.reward[i] if i > 0 else 0.0
-        row.full_profit = useful.profit[i] if i > 0 else 0.0
-        row.types = ALL_TYPES
-        row.piece_first = size
-        if i > 0:
-            rest = useful.longest[i]
-            for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
-                part = min(rest, arrays.piece_length[k])
-                if arrays.piece_rate[k] > 0.0 and part > 0.0:
-                    pieces[size, 0] = arrays.piece_rate[k]
-                    pieces[size, 1] = part
-                    size += 1
-                    rest -= part
-        row.piece_last = size
-    place = np.arange(count + 2)
-    place[count + 1] = end
-    stop = np.arange(-1, count + 1)
-    stop[count + 1] = -1
+    place = np.empty(total, dtype=np.int64)
+    stop = np.full(total, -1)
+    alternative = np.zeros(total, dtype=np.int64)
+    number = np.empty(count, dtype=np.int64)
+    first = np.empty(count + 1, dtype=np.int64)
+    stops, size = _write_nodes(
+        arrays, useful, where, bonus, node, pieces, place, stop, alternative, number, first
+    )
+    first[stops] = count + 1
+    starts, ends = np.empty(len(types), dtype=np.int64), np.empty(len(types), dtype=np.int64)
+    plane = np.empty(len(types), dtype=np.int64)
+    admits = np.ones((len(types), total), dtype=np.bool_)
+    for t in range(len(types)):
+        kind = types[t]
+        plane[t] = arrays.type_plane[kind]
+        starts[t] = 0 if t == 0 else count + 2 * t
+        ends[t] = count + 1 + 2 * t
+        place[starts[t]] = where[arrays.type_start[kind]]
+        place[ends[t]] = where[arrays.type_end[kind]]
+        _write_depot(node, starts[t], arrays.type_begin[kind], arrays.type_due[kind])
+        _write_depot(node, ends[t], arrays.type_begin[kind], arrays.type_due[kind])
+        for a in range(1, count + 1):
+            admits[t, a] = arrays.admits[kind, kept[a - 1]]
     return Network(
-        travel=planes[0],
+        travel=planes[plane[0]],
         planes=planes,
-        starts=np.zeros(1, dtype=np.int64),
-        ends=np.full(1, count + 1),
-        start=0,
-        end=count + 1,
+        plane=plane,
+        starts=starts,
+        ends=ends,
+        admits=admits,
+        kind=0,
+        start=starts[0],
+        end=ends[0],
         alternatives=count,
         place=place,
         stop=stop,
+        alternative=alternative,
         node=node,
         pieces=pieces[:size],
-        first=np.arange(1, count + 2),
-        number=useful.stop,
-        required=np.zeros(count, dtype=np.bool_),
-        horizon=arrays.budget,
+        first=first[: stops + 1],
+        number=number[:stops],
+        bonus=bonus,
+        horizon=arrays.horizon,
         slack=arrays.slack,
     )
 
 
-@jit
-def full_profit(arrays: Arrays, stop: int, longest: float) -> float:
-    """Profit of a stay at a stop that lasts so much longer than the shortest, at most."""
-    profit = arrays.reward[stop]
-    for k in range(arrays.piece_start[stop], arrays.piece_start[stop + 1]):
+@lean
+def _write_nodes(
+    arrays: Arrays,
+    useful: Useful,
+    where: IntArray,
+    bonus: float,
+    node: Records,
+    pieces: FloatArray,
+    place: IntArray,
+    stop: IntArray,
+    alternative: IntArray,
+    number: IntArray,
+    first: IntArray,
+) -> tuple[int, int]:
+    """Write the nodes of the alternatives; return how many stops and pieces there are."""
+    stops = size = 0
+    for a in range(1, len(useful.alternative) + 1):
+        i = useful.alternative[a - 1]
+        if stops == 0 or number[stops - 1] != arrays.stop[i]:
+            number[stops] = arrays.stop[i]
+            first[stops] = a
+            stops += 1
+        place[a], stop[a], alternative[a] = where[arrays.place[i]], stops - 1, i
+        more = bonus if arrays.required[arrays.stop[i]] else 0.0
+        row = node[a]
+        row.open, row.latest, row.leave_by = useful.early[i], useful.late[i], arrays.leave_by[i]
+        row.min_stay = arrays.min_stay[i]
+        row.reward, row.full_profit = arrays.reward[i] + more, useful.profit[i] + more
+        row.piece_first = size
+        rest = useful.longest[i]
+        for k in range(arrays.piece_start[i], arrays.piece_start[i + 1]):
+            part = min(rest, arrays.piece_length[k])
+            if arrays.piece_rate[k] > 0.0 and part > 0.0:
+                pieces[size, 0] = arrays.piece_rate[k]
+                pieces[size, 1] = part
+                size += 1
+                rest -= part
+        row.piece_last = size
+    return stops, size
+
+
+@lean
+def _write_depot(node: Records, k: int, begin: float, due: float) -> None:
+    """Write the start or the end of a vehicle."""
+    row = node[k]
+    row.open, row.latest, row.leave_by = begin, due, np.inf
+    row.min_stay = row.reward = row.full_profit = 0.0
+    row.piece_first = row.piece_last = 0
+
+
+@inlined
+def full_profit(arrays: Arrays, alternative: int, longest: float) -> float:
+    """Profit of a stay that lasts so much longer than the shortest, at most."""
+    profit = arrays.reward[alternative]
+    for k in range(arrays.piece_start[alternative], arrays.piece_start[alternative + 1]):
         part = max(0.0, min(longest, arrays.piece_length[k]))
         profit += arrays.piece_rate[k] * part
         longest -= part
@@ -231,61 +385,105 @@ def full_profit(arrays: Arrays, stop: int, longest: float) -> float:
 
 
 @jit
-def useful_stops(arrays: Arrays, triangle: bool) -> Useful:
-    """Find the stops that can be served on the way to the end and earn something.
+def useful_alternatives(arrays: Arrays, kind: int) -> Useful:
+    """Find the alternatives that can be served on the way to an end, and are worth it.
 
-    `triangle` says that travel times obey the triangle inequality. If they need not, a stop
-    without profit may still be a short cut and is kept.
+    By vehicles of one type, or of any. If travel times need not obey the triangle inequality, a
+    stop without profit may still be a short cut and is kept.
     """
     nodes = len(arrays.open)
-    if triangle:
-        early, late = direct_starts(arrays)
-    else:
-        early, late = earliest_starts(arrays), latest_starts(arrays)
+    types = len(arrays.type_start)
+    first, last = (0, types) if kind == ALL_TYPES else (kind, kind + 1)
+    early, late = _starts(arrays, first)
+    served = early <= late + arrays.slack
+    longest = np.minimum(arrays.leave_by, arrays.type_due[first]) - early - arrays.min_stay
+    for t in range(first + 1, last):
+        mine, its = _starts(arrays, t)
+        served |= mine <= its + arrays.slack
+        more = np.minimum(arrays.leave_by, arrays.type_due[t]) - mine - arrays.min_stay
+        longest = np.maximum(longest, more)
+        early, late = np.minimum(early, mine), np.maximum(late, its)
     profit = np.zeros(nodes)
-    longest = np.zeros(nodes)
-    count = 0
     kept = np.empty(nodes, dtype=np.int64)
-    for i in range(1, nodes):
-        longest[i] = min(arrays.leave_by[i], arrays.budget) - early[i] - arrays.min_stay[i]
-        profit[i] = full_profit(arrays, i, longest[i])
-        if early[i] <= late[i] + arrays.slack and (profit[i] > 0.0 or not triangle):
-            kept[count] = i
-            count += 1
+    count = _find_useful(arrays, served, longest, profit, kept)
     return Useful(kept[:count], early, late, longest, profit)
 
 
+@lean
+def _find_useful(
+    arrays: Arrays, served: BoolArray, longest: FloatArray, profit: FloatArray, kept: IntArray
+) -> int:
+    """List the alternatives that are worth it, and write what they can earn."""
+    count = 0
+    for i in range(1, len(profit)):
+        profit[i] = full_profit(arrays, i, longest[i])
+        wanted = profit[i] > 0.0 or not arrays.triangle or arrays.required[arrays.stop[i]]
+        if served[i] and wanted:
+            kept[count] = i
+            count += 1
+    return count
+
+
 @jit
-def direct_starts(arrays: Arrays) -> tuple[FloatArray, FloatArray]:
-    """Earliest and latest start of service at every node, where no way is shorter than direct."""
-    nodes = len(arrays.open)
-    early = np.full(nodes, np.inf)
-    late = np.full(nodes, -np.inf)
-    for i in range(1, nodes):
-        end = min(arrays.budget - arrays.travel[i, arrays.end], arrays.leave_by[i])
-        late[i] = min(arrays.close[i], end - arrays.min_stay[i])
-        time = max(arrays.travel[0, i], arrays.open[i])
-        if can_start(arrays, i, time):
-            early[i] = time
+def _starts(arrays: Arrays, kind: int) -> tuple[FloatArray, FloatArray]:
+    """Earliest and latest start of service everywhere, for vehicles of one type."""
+    if arrays.triangle:
+        return direct_starts(arrays, kind)
+    return earliest_starts(arrays, kind), latest_starts(arrays, kind)
+
+
+@jit
+def direct_starts(arrays: Arrays, kind: int) -> tuple[FloatArray, FloatArray]:
+    """Earliest and latest start of service everywhere, where no way is shorter than direct."""
+    early, late = np.full(len(arrays.open), np.inf), np.full(len(arrays.open), -np.inf)
+    _write_direct_starts(arrays, kind, early, late)
     return early, late
 
 
-@jit
-def can_start(arrays: Arrays, stop: int, time: float) -> bool:
-    """Whether service that starts then breaks no deadline of the stop."""
-    end = time + arrays.min_stay[stop]
+@lean
+def _write_direct_starts(arrays: Arrays, kind: int, early: FloatArray, late: FloatArray) -> None:
+    plane = arrays.type_plane[kind]
+    start, begin = arrays.type_start[kind], arrays.type_begin[kind]
+    for i in range(1, len(early)):
+        if arrays.admits[kind, i]:
+            late[i] = last_start(arrays, kind, i)
+            way = arrays.planes[plane, start, arrays.place[i]]
+            time = max(begin + way, arrays.open[i])
+            if can_start(arrays, i, time):
+                early[i] = time
+
+
+@inlined
+def last_start(arrays: Arrays, kind: int, i: int) -> float:
+    """Latest start of service from where a vehicle is at its end in time, going there directly."""
+    home = arrays.planes[arrays.type_plane[kind], arrays.place[i], arrays.type_end[kind]]
+    end = min(arrays.type_due[kind] - home, arrays.leave_by[i])
+    return float(min(arrays.close[i], end - arrays.min_stay[i]))
+
+
+@inlined
+def can_start(arrays: Arrays, i: int, time: float) -> bool:
+    """Whether service that starts then breaks no deadline of the alternative."""
+    end = time + arrays.min_stay[i]
     slack = arrays.slack
-    return bool(time <= arrays.close[stop] + slack and end <= arrays.leave_by[stop] + slack)
+    return bool(time <= arrays.close[i] + slack and end <= arrays.leave_by[i] + slack)
 
 
 @jit
-def earliest_starts(arrays: Arrays) -> FloatArray:
-    """Earliest start of service at every node, over all ways that keep all windows."""
+def earliest_starts(arrays: Arrays, kind: int) -> FloatArray:
+    """Earliest start of service everywhere, over all ways that keep all windows."""
+    return earliest_from(arrays, kind, arrays.type_start[kind], arrays.type_begin[kind])
+
+
+@jit
+def earliest_from(arrays: Arrays, kind: int, place: int, time: float) -> FloatArray:
+    """Earliest start of service everywhere of a vehicle that leaves some place at some time."""
     nodes = len(arrays.open)
+    travel = arrays.planes[arrays.type_plane[kind]]
     done = np.zeros(nodes, dtype=np.bool_)
     early = np.full(nodes, np.inf)
     leave = np.full(nodes, np.inf)
-    leave[0] = 0.0
+    leave[0] = time
     for _ in range(nodes):
         best = -1
         for i in range(nodes):
@@ -294,24 +492,26 @@ def earliest_starts(arrays: Arrays) -> FloatArray:
         if best < 0:
             break
         done[best] = True
+        at = place if best == 0 else arrays.place[best]
         for j in range(1, nodes):
-            if not done[j]:
-                time = max(leave[best] + arrays.travel[best, j], arrays.open[j])
-                if time < early[j] and can_start(arrays, j, time):
-                    early[j] = time
-                    leave[j] = time + arrays.min_stay[j]
+            if not done[j] and arrays.admits[kind, j]:
+                start = max(leave[best] + travel[at, arrays.place[j]], arrays.open[j])
+                if start < early[j] and can_start(arrays, j, start):
+                    early[j] = start
+                    leave[j] = start + arrays.min_stay[j]
     return early
 
 
 @jit
-def latest_starts(arrays: Arrays) -> FloatArray:
-    """Latest start of service at every node from which the end is reached in time."""
+def latest_starts(arrays: Arrays, kind: int) -> FloatArray:
+    """Latest start of service everywhere from which the end is reached in time."""
     nodes = len(arrays.open)
+    travel = arrays.planes[arrays.type_plane[kind]]
     done = np.zeros(nodes, dtype=np.bool_)
     late = np.full(nodes, -np.inf)
     for i in range(1, nodes):
-        end = min(arrays.budget - arrays.travel[i, arrays.end], arrays.leave_by[i])
-        late[i] = min(arrays.close[i], end - arrays.min_stay[i])
+        if arrays.admits[kind, i]:
+            late[i] = last_start(arrays, kind, i)
     for _ in range(1, nodes):
         best = -1
         for i in range(1, nodes):
@@ -323,7 +523,8 @@ def latest_starts(arrays: Arrays) -> FloatArray:
         if late[best] < arrays.open[best] - arrays.slack:
             continue
         for i in range(1, nodes):
-            if not done[i]:
-                end = min(late[best] - arrays.travel[i, best], arrays.leave_by[i])
+            if not done[i] and arrays.admits[kind, i]:
+                way = travel[arrays.place[i], arrays.place[best]]
+                end = min(late[best] - way, arrays.leave_by[i])
                 late[i] = max(late[i], min(arrays.close[i], end - arrays.min_stay[i]))
     return late

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
+from typing import TypeAlias
 
 import numpy as np
 
 from decost.problem.instance import FloatArray, Instance, IntArray
-from decost.problem.plan import Route, Solution, Visit, with_idle_vehicles
+from decost.problem.plan import Route, Solution, Visit, idle_route, with_idle_vehicles
+from decost.timeline.network import Network, network_as_given
+from decost.timeline.orders import best_alternatives
 from decost.timeline.stays import first_fault, stays_of_routes, timetable
+
+Numbers: TypeAlias = Sequence[int] | IntArray
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,15 @@ class Stays:
     broken
         For every route -1 if it is feasible, else the position of the first stop that cannot
         be served in time, or the number of its stops if it cannot be home in time.
+    alternatives
+        For every route the alternative of each of its stops, counted from 0; up to where it
+        breaks if it is not feasible.
     """
 
     stays: tuple[FloatArray, ...]
     profit: FloatArray
     broken: IntArray
+    alternatives: tuple[IntArray, ...]
 
     @property
     def feasible(self) -> bool:
@@ -38,11 +47,17 @@ class Stays:
         return bool((self.broken < 0).all())
 
 
-def optimal_stays(instance: Instance, routes: Sequence[Sequence[int]]) -> Stays:
+def optimal_stays(
+    instance: Instance,
+    routes: Sequence[Sequence[int]],
+    *,
+    vehicles: Sequence[int] | None = None,
+) -> Stays:
     """Find the stays that earn most on each of the given routes, the order being fixed.
 
-    Every route is taken by itself, so the batch may hold alternatives for one vehicle. Exact
-    for every concave profit, in one pass over the route.
+    Every route is taken by itself, so the batch may hold several for one vehicle. Exact for every
+    concave profit, in one pass over the route. Where stops have several alternatives, those are
+    chosen that earn most in this order.
 
     Parameters
     ----------
@@ -50,11 +65,13 @@ def optimal_stays(instance: Instance, routes: Sequence[Sequence[int]]) -> Stays:
         The problem.
     routes
         For each route the numbers of its stops in order, without the depots.
+    vehicles
+        For each route the vehicle that drives it, the first one by default.
 
     Raises
     ------
     ValueError
-        If a route names a stop that does not exist, or one twice.
+        If a route names a stop that does not exist, or one twice, or a vehicle does not exist.
 
     Examples
     --------
@@ -64,26 +81,106 @@ def optimal_stays(instance: Instance, routes: Sequence[Sequence[int]]) -> Stays:
     (array([4., 2.]),)
     """
     flat, start = flatten_routes(instance, routes)
-    stays = np.zeros(len(flat))
-    profit = np.empty(len(routes))
-    broken = np.empty(len(routes), dtype=np.int64)
-    stays_of_routes(instance.arrays, flat, start, stays, profit, broken)
-    ends = start.tolist()
-    return Stays(tuple(stays[a:b] for a, b in pairwise(ends)), profit, broken)
+    kinds = _kinds(instance, len(routes), vehicles)
+    if instance.simple:
+        return _stays(instance, flat, start, kinds)
+    network = network_as_given(instance.arrays)
+    chosen = [
+        _alternatives(network, int(kind), flat[a:b])
+        for kind, (a, b) in zip(kinds, pairwise(start.tolist()), strict=True)
+    ]
+    found = stays_along(instance, [nodes for nodes, _ in chosen], vehicles)
+    broken = np.array([position for _, position in chosen], dtype=np.int64)
+    first = instance.alternative_first
+    return Stays(
+        found.stays,
+        np.where(broken < 0, found.profit, -np.inf),
+        broken,
+        tuple(nodes - first[instance.alternative_stop[nodes]] for nodes, _ in chosen),
+    )
 
 
-def best_solution(instance: Instance, routes: Sequence[Sequence[int]]) -> Solution:
-    """Make a plan of feasible routes with optimal stays; other vehicles stay at the depot."""
+def stays_along(
+    instance: Instance, routes: Sequence[Numbers], vehicles: Sequence[int] | None = None
+) -> Stays:
+    """Find the stays that earn most on routes of alternatives, given by their numbers."""
+    start = np.zeros(len(routes) + 1, dtype=np.int64)
+    np.cumsum([len(route) for route in routes], out=start[1:])
+    flat = np.array(list(chain.from_iterable(routes)), dtype=np.int64)
+    return _stays(instance, flat, start, _kinds(instance, len(routes), vehicles))
+
+
+def best_solution(instance: Instance, routes: Sequence[Numbers]) -> Solution:
+    """Make a plan of feasible routes with optimal stays; other vehicles stay where they are.
+
+    Routes are of alternatives, given by their numbers, one a vehicle in their order.
+    """
     timed = []
-    for stops in routes:
-        route = np.array(stops, dtype=np.int64)
+    for vehicle, numbers in enumerate(routes):
+        if not len(numbers):
+            timed.append(idle_route(instance, vehicle))
+            continue
+        route = np.array(numbers, dtype=np.int64)
         table = np.empty((5, len(route)))
-        if not timetable(instance.arrays, route, table):
-            raise ValueError(f"route {list(stops)} breaks a deadline")
-        visits = tuple(map(Visit._make, zip(stops, *table.tolist(), strict=True)))
-        home = float(instance.travel[stops[-1], instance.end]) if stops else 0.0
-        timed.append(Route(visits, visits[-1].leave + home if visits else 0.0))
+        kind = int(instance.arrays.vehicle_type[vehicle])
+        kept, depart, finish = timetable(instance.arrays, kind, route, table)
+        if not kept:
+            raise ValueError(f"route {list(numbers)} breaks a deadline")
+        if instance.simple:
+            rows = zip(route.tolist(), *table.tolist(), repeat(0), strict=False)
+        else:
+            stops = instance.alternative_stop[route]
+            which = route - instance.alternative_first[stops]
+            rows = zip(stops.tolist(), *table.tolist(), which.tolist(), strict=False)
+        timed.append(Route(tuple(map(Visit._make, rows)), finish, depart))
     return with_idle_vehicles(instance, timed)
+
+
+def with_required(instance: Instance, routes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Insert each required stop that is on no route where it fits, and costs least profit.
+
+    Routes are of alternatives, one a vehicle in their order.
+    """
+    plan = [list(route) for route in routes]
+    plan += [[] for _ in range(instance.vehicles - len(plan))]
+    if not instance.required.any():
+        return plan
+    visited = set(instance.alternative_stop[list(chain.from_iterable(plan))].tolist())
+    first = instance.alternative_first
+    for stop in np.flatnonzero(instance.required).tolist():
+        if stop in visited:
+            continue
+        tried = [
+            (vehicle, [*route[:gap], number, *route[gap:]])
+            for vehicle, route in enumerate(plan)
+            for gap in range(len(route) + 1)
+            for number in range(first[stop], first[stop + 1])
+        ]
+        vehicles = [vehicle for vehicle, _ in tried]
+        before = stays_along(instance, plan, range(len(plan))).profit
+        gain = stays_along(instance, [route for _, route in tried], vehicles).profit
+        gain -= before[vehicles]
+        if len(gain) and gain.max() > -np.inf:
+            vehicle, route = tried[int(gain.argmax())]
+            plan[vehicle] = route
+    return plan
+
+
+def solution_for(instance: Instance, orders: Sequence[Sequence[int]]) -> Solution:
+    """Make the best plan that keeps an order of stops a vehicle.
+
+    Raises
+    ------
+    ValueError
+        If an order is not feasible.
+    """
+    found = optimal_stays(instance, orders, vehicles=range(len(orders)))
+    if not found.feasible:
+        vehicle = int(np.argmax(found.broken >= 0))
+        raise ValueError(f"route {list(orders[vehicle])} breaks a deadline")
+    first = instance.alternative_first
+    pairs = zip(orders, found.alternatives, strict=True)
+    return best_solution(instance, [first[list(order)] + which for order, which in pairs])
 
 
 def flatten_routes(
@@ -109,3 +206,41 @@ def flatten_routes(
         why = f"stop {flat[fault]} is visited twice" if known else f"there is no stop {flat[fault]}"
         raise ValueError(f"routes[{number}]: {why}")
     return flat, start
+
+
+def _kinds(instance: Instance, routes: int, vehicles: Sequence[int] | None) -> IntArray:
+    """Give the type of the vehicle of each route."""
+    if vehicles is None:
+        return np.full(routes, instance.arrays.vehicle_type[0])
+    if len(vehicles) != routes:
+        raise ValueError(f"vehicles: there are {len(vehicles)} for {routes} routes")
+    numbers = np.array(vehicles, dtype=np.int64)
+    wrong = (numbers < 0) | (numbers >= instance.vehicles)
+    if wrong.any():
+        raise ValueError(f"vehicles: there is no vehicle {numbers[np.argmax(wrong)]}")
+    return instance.arrays.vehicle_type[numbers]
+
+
+def _stays(instance: Instance, flat: IntArray, start: IntArray, kinds: IntArray) -> Stays:
+    """Find the stays on routes of alternatives that are in one array."""
+    stays = np.zeros(len(flat))
+    profit = np.empty(len(kinds))
+    broken = np.empty(len(kinds), dtype=np.int64)
+    stays_of_routes(instance.arrays, flat, start, kinds, stays, profit, broken)
+    which = flat - instance.alternative_first[instance.alternative_stop[flat]]
+    spans = list(pairwise(start.tolist()))
+    return Stays(
+        tuple(stays[a:b] for a, b in spans), profit, broken, tuple(which[a:b] for a, b in spans)
+    )
+
+
+def _alternatives(network: Network, kind: int, stops: IntArray) -> tuple[IntArray, int]:
+    """Choose alternatives for an order of stops; also give where it breaks."""
+    if not len(stops):  # the vehicle does not move
+        return stops, -1
+    number = np.searchsorted(network.number, stops)
+    for position, (k, stop) in enumerate(zip(number.tolist(), stops.tolist(), strict=True)):
+        if k == len(network.number) or network.number[k] != stop:  # it has no alternative
+            nodes, broken = best_alternatives(network, kind, number[:position])
+            return nodes, position if broken in (-1, position) else broken
+    return best_alternatives(network, kind, number)

@@ -10,7 +10,7 @@ import numpy as np
 
 from decost.compiled import jit, lean
 from decost.problem.instance import Arrays, FloatArray, IntArray
-from decost.timeline.network import Network, network_as_given
+from decost.timeline.network import Network, network_as_given, network_of_route, of_type
 from decost.timeline.steps import earliest, in_time, travel_time
 
 
@@ -55,8 +55,8 @@ def stays_of_route(
     """Write the optimal stays of a route; return its profit and where it breaks a deadline.
 
     The second answer is -1 for a feasible route, else the position of the first node that
-    cannot be served in time, or the number of nodes if the way to the end is too long. `pool`
-    and `owner` are scratch for the pieces of all nodes of the route.
+    cannot be served in time or not by this type of vehicle, or the number of nodes if the way to
+    the end is too long. `pool` and `owner` are scratch for the pieces of all nodes of the route.
     """
     profit = room = 0.0
     head = tail = 0
@@ -76,7 +76,7 @@ def stays_of_route(
             wait -= part
             if pool[head, 1] <= 0.0:
                 head += 1
-        if not in_time(network, node, time):
+        if not (in_time(network, node, time) and network.admits[network.kind, node]):
             return -np.inf, position
         tail, room = trim(pool, head, tail, room, here.latest - time)
         stays[position] = here.min_stay
@@ -105,11 +105,15 @@ def stays_of_routes(
     arrays: Arrays,
     routes: IntArray,
     start: IntArray,
+    kinds: IntArray,
     stays: FloatArray,
     profit: FloatArray,
     broken: IntArray,
 ) -> None:
-    """Optimal stays of many routes; route k is `routes[start[k] : start[k + 1]]`."""
+    """Optimal stays of many routes; route k is `routes[start[k] : start[k + 1]]`.
+
+    It is driven by a vehicle of type `kinds[k]`.
+    """
     network = network_as_given(arrays)
     most = 0
     for k in range(len(start) - 1):
@@ -119,7 +123,7 @@ def stays_of_routes(
     for k in range(len(start) - 1):
         first, last = start[k], start[k + 1]
         profit[k], broken[k] = stays_of_route(
-            network, routes[first:last], stays[first:last], pool, owner
+            of_type(network, kinds[k]), routes[first:last], stays[first:last], pool, owner
         )
 
 
@@ -148,37 +152,46 @@ def profit_of_stay(network: Network, node: int, stay: float) -> float:
 
 
 @jit
-def timetable(arrays: Arrays, route: IntArray, table: FloatArray) -> bool:
+def timetable(
+    arrays: Arrays, kind: int, route: IntArray, table: FloatArray
+) -> tuple[bool, float, float]:
     """Write arrival, start, stay, end and profit of each visit of a route with optimal stays.
 
-    Every service starts as early as it can. The answer is false if a deadline is broken.
+    Every service starts as early as it can, and the vehicle leaves as late as that allows. The
+    answer is whether no deadline is broken, when the vehicle leaves, and when it is at its end.
     """
-    network = network_as_given(arrays)
+    network = network_of_route(arrays, kind, route)
+    route = np.arange(1, len(route) + 1)
     size = count_pieces(network, route)
     stays = np.zeros(len(route))
     pool, owner = np.empty((size, 2)), np.empty(size, dtype=np.int64)
     _, broken = stays_of_route(network, route, stays, pool, owner)
     before = network.start
-    time = network.node[before].open
+    begin = time = network.node[before].open
     for k in range(len(route)):
         node = route[k]
         arrive = time + travel_time(network, before, node)
         start = earliest(network, before, time, node)
+        if k == 0 and start > arrive:
+            begin += start - arrive
+            arrive = start
         time = start + stays[k]
         before = node
         table[0, k], table[1, k], table[2, k], table[3, k] = arrive, start, stays[k], time
         table[4, k] = profit_of_stay(network, node, stays[k])
-    return broken < 0
+    if len(route) > 0:
+        time += travel_time(network, before, network.end)
+    return broken < 0, begin, time
 
 
 @jit
-def first_fault(stops: int, routes: IntArray, start: IntArray) -> int:
-    """Place of the first stop that does not exist or was on the same route before, else -1."""
-    seen = np.full(stops + 1, -1)
+def first_fault(most: int, routes: IntArray, start: IntArray) -> int:
+    """Place of the first number that is not 1 to `most`, or was on the same route, else -1."""
+    seen = np.full(most + 1, -1)
     for k in range(len(start) - 1):
         for place in range(start[k], start[k + 1]):
-            stop = routes[place]
-            if stop < 1 or stop > stops or seen[stop] == k:
+            number = routes[place]
+            if number < 1 or number > most or seen[number] == k:
                 return int(place)
-            seen[stop] = k
+            seen[number] = k
     return -1

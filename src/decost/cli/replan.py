@@ -1,0 +1,112 @@
+"""`decost replan`: the rest of a plan, made anew while it is being carried out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from decost.cli.options import given_options
+from decost.cli.printing import print_plan
+from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.shared import (
+    InputError,
+    PlanFile,
+    Profit,
+    Truncate,
+    Vehicles,
+    end_by_status,
+    labels,
+    one_instance,
+    require_other,
+)
+from decost.planner.door import DEFAULT_METHOD
+
+
+def run(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance.")],
+    plan: PlanFile,
+    now: Annotated[str, typer.Option(help="The time; with unit minutes also as 12:30.")],
+    done: Annotated[
+        list[str] | None, typer.Option(help="Stops, a,b,c, that were done outside of the plan.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Stops, a,b,c, that fell away.")] = None,
+    add: Annotated[Path | None, typer.Option(help="JSON with new stops.")] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep the route (new times alone), the order (others may come between), or "
+            "every stop that is visited.",
+            metavar="route|order|stop",
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help="Method; see `decost methods`.")] = DEFAULT_METHOD,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds; the best plan so far is returned.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the method's random generator.")] = 0,
+    vehicles: Vehicles = None,
+    profit: Profit = "fixed",
+    truncate: Truncate = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the whole plan.")] = None,
+    out_instance: Annotated[
+        Path | None, typer.Option(help="Write the instance, with what is new.")
+    ] = None,
+) -> None:
+    """Make the rest of a plan anew; visits that have begun stay as they are.
+
+    The answer is a whole plan, past and future. Further options of a method are given as
+    --name value, too.
+    """
+    from decost.files.door import read_solution, write
+    from decost.files.json import read_json
+    from decost.files.records import stops_of
+    from decost.files.writing import linked, require_writable
+    from decost.planner.replanning import replan
+
+    instance = one_instance(file, profit, truncate, vehicles, "a plan is for one instance")
+    for path in (out, out_instance):
+        if path is not None:
+            require_writable(path)
+    if out is not None:
+        require_other(out, file)
+        if out_instance is not None and linked(out) == linked(out_instance):
+            raise InputError(f"--out {out}, --out-instance: one would overwrite the other")
+    given: dict[str, Any] = {
+        "done": [stop for words in done or () for stop in labels(instance, "--done", words)],
+        "drop": [stop for words in drop or () for stop in labels(instance, "--drop", words)],
+        "add": None if add is None else stops_of(add, read_json(add)),
+        "keep": keep,
+        "method": method,
+        "seed": seed,
+    }
+    if time_limit is not None:
+        given["time_limit"] = time_limit
+    given |= given_options(context)
+    old = read_solution(plan, instance)
+    prepare_method(method, [instance])
+    with best_so_far(method) as watched:
+        result = replan(instance, old, _time(now), **given, **watched)
+    if out is not None:
+        write(result, out)
+    if out_instance is not None:
+        write(result.instance, out_instance)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict()))
+    else:
+        print_plan(result)
+        for path in (out, out_instance):
+            if path is not None:
+                typer.echo(f"wrote {path}")
+    end_by_status([result.status])
+
+
+def _time(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word

@@ -1,0 +1,205 @@
+"""Why required stops are left out: what is quick to prove of single ones and of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from decost.method.result import Result, Status
+from decost.problem.instance import Arrays, FloatArray, Instance
+from decost.timeline.network import direct_starts, earliest_from, earliest_starts, latest_starts
+
+MOST_PAIRS = 5_000
+"""Pairs of required stops up to which they are looked at."""
+
+MOST_STEPS = 200_000_000
+"""Steps of all searches for ways up to which pairs are looked at."""
+
+MOST_REASONS = 20
+"""Reasons that are told at most."""
+
+_TOO_FAR, _CLOSED, _NO_WAY_HOME = range(3)
+_WORDS = {
+    None: "it admits no vehicle",
+    _TOO_FAR: "it is too far away",
+    _CLOSED: "it closes before anybody can be there",
+    _NO_WAY_HOME: "nobody who has served it is at the end in time",
+}
+
+
+class Requirements(NamedTuple):
+    """What is proven of the required stops of an instance.
+
+    Attributes
+    ----------
+    most
+        The most of them that any plan can visit.
+    reasons
+        Which of them cannot be visited, or which two not together, in words.
+    """
+
+    most: int
+    reasons: tuple[str, ...]
+
+
+def examine(instance: Instance) -> Requirements:
+    """Find out which required stops cannot be visited at all, and which two not both.
+
+    All that is said is proven, also where travel times do not obey the triangle inequality: a
+    stop is out of reach if no way through any stops leads there and on to the end in time.
+    """
+    reach = _Reach(instance)
+    required = np.flatnonzero(instance.required).tolist()
+    reasons: list[str] = []
+    rest: list[int] = []
+    for stop in required:
+        if reach.types(stop):
+            rest.append(stop)
+        else:
+            why = _WORDS[reach.hindrance(stop)]
+            reasons.append(f"stop {instance.label(stop)!r} cannot be visited: {why}")
+    matched: set[int] = set()
+    for one, other, vehicle in reach.conflicts(rest):
+        labels = f"{instance.label(one)!r} and {instance.label(other)!r}"
+        whose = "" if instance.vehicles == 1 else f" by vehicle {instance.fleet[vehicle].id!r},"
+        only = f": only{whose} which has not time for both" if whose else ": there is no time"
+        reasons.append(f"stops {labels} cannot both be visited{only}")
+        if not matched & {one, other}:  # each such pair costs a stop of its own
+            matched |= {one, other}
+    more = len(reasons) - MOST_REASONS
+    if more > 0:
+        reasons[MOST_REASONS:] = [f"and {more} more"]
+    return Requirements(len(rest) - len(matched) // 2, tuple(reasons))
+
+
+def with_reasons(result: Result) -> Result:
+    """Say of a plan that leaves required stops out whether it must, and why."""
+    instance = result.instance
+    required = int(instance.required.sum())
+    visited = sum(bool(instance.required[visit.stop]) for visit in result.solution.visits)
+    if visited == required:
+        complete: Status = "optimal" if result.status == "optimal" else "feasible"
+        return replace(result, status=complete, required_visited=visited, required_bound=required)
+    known = required if result.status in ("optimal", "feasible") else result.required_bound
+    found = examine(instance)
+    most = max(visited, min(known, found.most))
+    return replace(
+        result,
+        status="infeasible" if most < required else "incomplete",
+        required_visited=visited,
+        required_bound=most,
+        reasons=found.reasons,
+    )
+
+
+class _Reach:
+    """When vehicles of each type can start service, at the earliest and at the latest."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._arrays = arrays = instance.arrays
+        self._early: list[FloatArray] = []
+        self._late: list[FloatArray] = []
+        for kind in range(len(arrays.type_start)):
+            if arrays.triangle:
+                early, late = direct_starts(arrays, kind)
+            else:
+                early, late = earliest_starts(arrays, kind), latest_starts(arrays, kind)
+            self._early.append(early)
+            self._late.append(late)
+
+    def _ways(self, stop: int) -> range:
+        return range(*self._instance.alternative_first[stop : stop + 2].tolist())
+
+    def _served(self, kind: int, way: int) -> bool:
+        early, late = self._early[kind][way], self._late[kind][way]
+        return bool(early <= late + self._arrays.slack)
+
+    def types(self, stop: int) -> list[int]:
+        """List the types of vehicles that can visit a stop."""
+        kinds = range(len(self._early))
+        return [kind for kind in kinds if any(self._served(kind, way) for way in self._ways(stop))]
+
+    def hindrance(self, stop: int) -> int | None:
+        """Tell what the best try to visit a stop fails at; None if nobody may try."""
+        arrays, slack = self._arrays, self._arrays.slack
+        furthest: int | None = None
+        for kind in range(len(self._early)):
+            for way in self._ways(stop):
+                if not arrays.admits[kind, way]:
+                    continue
+                arrive = self._arrival(kind, way)
+                start = max(arrive, float(arrays.open[way]))
+                leave = start + float(arrays.min_stay[way])
+                if arrive > arrays.type_due[kind] + slack:
+                    fails = _TOO_FAR
+                elif start > arrays.close[way] + slack or leave > arrays.leave_by[way] + slack:
+                    fails = _CLOSED
+                else:
+                    fails = _NO_WAY_HOME
+                furthest = fails if furthest is None else max(furthest, fails)
+        return furthest
+
+    def _arrival(self, kind: int, way: int) -> float:
+        """Earliest arrival, whether or not service can still start then."""
+        arrays = self._arrays
+        travel = arrays.planes[arrays.type_plane[kind], :, arrays.place[way]]
+        arrive = float(arrays.type_begin[kind] + travel[arrays.type_start[kind]])
+        if not arrays.triangle:
+            by_others = self._early[kind] + arrays.min_stay + travel[arrays.place]
+            arrive = min(arrive, float(by_others[1:].min()))
+        return arrive
+
+    def conflicts(self, stops: list[int]) -> list[tuple[int, int, int]]:
+        """List pairs of stops that no plan visits both, with the only vehicle that can visit them.
+
+        Two vehicles could share a pair, so that only those of one and the same vehicle are
+        looked at.
+        """
+        by_vehicle: dict[int, list[int]] = {}
+        kinds = self._arrays.vehicle_type.tolist()
+        for stop in stops:
+            able = set(self.types(stop))
+            vehicles = [vehicle for vehicle, kind in enumerate(kinds) if kind in able]
+            if len(vehicles) == 1:
+                by_vehicle.setdefault(vehicles[0], []).append(stop)
+        pairs = sum(len(mine) * (len(mine) - 1) // 2 for mine in by_vehicle.values())
+        ways = sum(len(self._ways(stop)) for mine in by_vehicle.values() for stop in mine)
+        if pairs > MOST_PAIRS or ways * len(self._arrays.open) ** 2 > MOST_STEPS:
+            return []
+        return [
+            (one, other, vehicle)
+            for vehicle, mine in by_vehicle.items()
+            for after in [{stop: self._after(kinds[vehicle], stop) for stop in mine}]
+            for one, other in combinations(mine, 2)
+            if not self._follows(kinds[vehicle], after[one], other)
+            and not self._follows(kinds[vehicle], after[other], one)
+        ]
+
+    def _after(self, kind: int, stop: int) -> FloatArray:
+        """Earliest start of service everywhere after a stop has been served."""
+        arrays: Arrays = self._arrays
+        after = np.full(len(arrays.open), np.inf)
+        for way in self._ways(stop):
+            if self._served(kind, way):
+                leave = float(self._early[kind][way] + arrays.min_stay[way])
+                then = earliest_from(arrays, kind, int(arrays.place[way]), leave)
+                after = np.minimum(after, then)
+        return after
+
+    def _follows(self, kind: int, after: FloatArray, stop: int) -> bool:
+        slack = self._arrays.slack
+        return any(after[way] <= self._late[kind][way] + slack for way in self._ways(stop))
+
+
+@cache
+def warm_up() -> None:
+    """Compile or load the kernels."""
+    places = [[0, 0], [1, 0], [0, 1]]
+    near = Instance(budget=9, xy=places, required=[False, True, True], close=[0, 1, 1])
+    for instance in (near, near.replace(xy=None, travel=1 - np.eye(3))):
+        examine(instance)

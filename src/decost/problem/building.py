@@ -1,0 +1,496 @@
+"""From records to an instance: names become numbers, and what is not given is inherited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from decost.problem.clock_times import parse_time
+from decost.problem.fields import (
+    MAX_ALTERNATIVES,
+    MAX_ALTERNATIVES_IN_ALL,
+    MAX_STOPS,
+    MAX_VEHICLES,
+    FloatArray,
+    InstanceError,
+    number,
+    table,
+    truth,
+    unique_ids,
+    whole_number,
+)
+from decost.problem.instance import Instance
+from decost.problem.records import Alternative, Place, Stop, Vehicle
+from decost.problem.speeds import parse_speed
+
+Point: TypeAlias = tuple[float, float]
+
+
+class _Located(Protocol):
+    @property
+    def x(self) -> float | None: ...
+    @property
+    def y(self) -> float | None: ...
+    @property
+    def lat(self) -> float | None: ...
+    @property
+    def lon(self) -> float | None: ...
+
+
+def build(
+    *,
+    stops: Sequence[Stop],
+    vehicles: int | Sequence[Vehicle],
+    places: Sequence[Place],
+    depot: Place | None,
+    end: Place | str | None,
+    begin: float | str | None,
+    budget: float | str | None,
+    speed: float | str | None,
+    unit: str | None,
+    detour: float | None,
+    travel: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None,
+    name: str,
+) -> Instance:
+    """Make an instance of records; see `Instance.build`."""
+    _limit("stops", len(stops), MAX_STOPS)
+    ways = [stop.alternatives for stop in stops]
+    for stop, given in enumerate(ways, 1):
+        if given is not None:
+            _limit(f"{_stop(stops, stop)}: alternatives", len(given), MAX_ALTERNATIVES)
+    total = sum(1 if given is None else len(given) for given in ways)
+    _limit("alternatives", total, MAX_ALTERNATIVES_IN_ALL)
+
+    clock = _Times(unit)
+    matrix = travel is not None
+    rows = _Rows(stops, places, depot, end, matrix)
+    usual_end = rows.end()
+    moves = _Speeds(rows, matrix)
+    instance_begin = clock.read("begin", begin)
+    instance_budget = clock.read("budget", budget)
+    instance_speed = moves.read("speed", speed)
+
+    fleet = None
+    names = []
+    if isinstance(vehicles, int | np.integer):
+        names = [str(k + 1) for k in range(whole_number("vehicles", vehicles, 1, MAX_VEHICLES))]
+    else:
+        if not 1 <= len(vehicles) <= MAX_VEHICLES:
+            raise InstanceError(
+                f"vehicles: there are {len(vehicles)}, must be from 1 to {MAX_VEHICLES}"
+            )
+        names = [str(k + 1) if one.id is None else one.id for k, one in enumerate(vehicles)]
+        unique_ids("vehicles", names)
+        fleet = [
+            _vehicle(one, f"vehicle {one_name!r}", rows, clock, moves)
+            for one, one_name in zip(vehicles, names, strict=True)
+        ]
+    if instance_speed is None:
+        instance_speed = moves.usual(fleet)
+
+    columns = _Columns(rows, clock, names)
+    for stop, record in enumerate(stops, 1):
+        columns.add(stop, record, _stop(stops, stop))
+    if clock.used and begin is None:
+        for k, one in enumerate(fleet or [Vehicle()]):
+            if one.begin is None:
+                raise InstanceError(
+                    f"begin = None: needed with clock times, since vehicle {names[k]!r} has none"
+                )
+    profiles: tuple[str, ...] = ()
+    times: npt.ArrayLike | None = None
+    if isinstance(travel, Mapping):
+        profiles = tuple(travel)
+        if not profiles:
+            raise InstanceError("travel: has no matrix")
+        times = np.stack([rows.matrix(f"travel[{one!r}]", travel[one]) for one in profiles])
+    elif travel is not None:
+        times = rows.matrix("travel", travel)
+    ids = None
+    if any(stop.id is not None for stop in stops):
+        ids = [str(k) if stop.id is None else stop.id for k, stop in enumerate(stops, 1)]
+    return Instance(
+        budget=instance_budget,
+        begin=0.0 if instance_begin is None else instance_begin,
+        xy=rows.points(columns.elsewhere),  # type: ignore[arg-type]
+        travel=times,
+        profiles=profiles,
+        speed=instance_speed,
+        separate_end=rows.separate_end,
+        end=usual_end,
+        places=rows.names,
+        fleet=fleet,
+        vehicles=len(names),
+        ids=ids,
+        name=name,
+        unit=unit,
+        geographic=rows.geographic,
+        detour=detour,
+        required=[
+            False,
+            *(
+                truth(f"{_stop(stops, k)}: required", stop.required)
+                for k, stop in enumerate(stops, 1)
+            ),
+        ],
+        **columns.arguments(),
+    )
+
+
+def _stop(stops: Sequence[Stop], stop: int) -> str:
+    """Name a stop in a message."""
+    name = stops[stop - 1].id
+    return f"stop {stop if name is None else name!r}"
+
+
+def _limit(field: str, count: int, most: int) -> None:
+    if count > most:
+        raise InstanceError(f"{field}: there are {count}, at most {most} are allowed")
+
+
+class _Times:
+    """Reads times, and remembers whether one was a clock time."""
+
+    def __init__(self, unit: str | None) -> None:
+        self.unit = unit
+        self.used = False
+
+    def read(self, field: str, value: float | str | None) -> float | None:
+        if value is None:
+            return None
+        if isinstance(value, str):
+            if self.unit != "minutes":
+                raise InstanceError(f"{field} = {value!r}: clock times need unit = 'minutes'")
+            self.used = True
+        try:
+            return parse_time(value)
+        except ValueError as error:
+            raise InstanceError(f"{field} = {error}") from None
+
+
+class _Speeds:
+    """Reads speeds, which have a unit if places are given by lat, lon, and only then."""
+
+    def __init__(self, rows: _Rows, matrix: bool) -> None:
+        self.geographic = rows.geographic
+        self.matrix = matrix
+
+    def read(self, field: str, value: float | str | None) -> float | None:
+        if value is None:
+            return None
+        if not self.geographic:
+            if isinstance(value, str):
+                raise InstanceError(f"{field} = {value!r}: speeds with a unit need lat, lon")
+            return number(field, value)
+        if self.matrix and not isinstance(value, str):
+            return number(field, value)
+        try:
+            return parse_speed(value)
+        except ValueError as error:
+            raise InstanceError(f"{field} = {error}") from None
+
+    def usual(self, fleet: Sequence[Vehicle] | None) -> float:
+        """Give the speed of an instance that says none."""
+        if not self.geographic or self.matrix:
+            return 1.0
+        speeds = [one.speed for one in fleet or [Vehicle()]]
+        if None in speeds:
+            raise InstanceError("speed = None: needed with lat, lon, such as '4.5 km/h'")
+        return float(speeds[0])  # type: ignore[arg-type]
+
+
+class _Rows:
+    """The places: depot, stops, separate end, further ones by id, further ones without."""
+
+    def __init__(
+        self,
+        stops: Sequence[Stop],
+        places: Sequence[Place],
+        depot: Place | None,
+        end: Place | str | None,
+        matrix: bool,
+    ) -> None:
+        self._stops = stops
+        self._end = end
+        self._matrix = matrix
+        self.separate_end = isinstance(end, Place)
+        self._system: tuple[str, str] | None = None  # which coordinates are used, and by whom
+        for k, place in enumerate(places):
+            if place.id is None:
+                raise InstanceError(f"places[{k}].id: missing")
+        names = unique_ids("places", [place.id for place in places])
+        self._points = [self.point("depot", depot or Place())]
+        self._points += [self.point(_stop(stops, k), stop) for k, stop in enumerate(stops, 1)]
+        if isinstance(end, Place):
+            self._points.append(self.point("end", end))
+        self._behind = len(self._points)
+        self._points += [self.point(f"place {place.id!r}", place) for place in places]
+        self._size = len(self._points)
+        self._by_id: dict[str, int] = {"depot": 0}
+        for k, stop in reversed(list(enumerate(stops, 1))):
+            self._by_id[str(k) if stop.id is None else stop.id] = k
+        self._by_id |= {name: self._behind + k for k, name in enumerate(names)}
+        self._nameless: dict[Point, int] = {}
+        self._names = names
+
+    @property
+    def geographic(self) -> bool:
+        """Places are given by lat, lon."""
+        return self._system is not None and self._system[0] == "lat, lon"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the places behind the stops and the separate end."""
+        return (*self._names, *[""] * len(self._nameless))
+
+    def point(self, where: str, record: _Located) -> Point | None:
+        """Give coordinates as (x, y) or (lon, lat), None if there are none."""
+        flat, round_ = (record.x, record.y), (record.lon, record.lat)
+        if flat == (None, None) and round_ == (None, None):
+            return None
+        system, fields, values = "x, y", ("x", "y"), flat
+        if round_ != (None, None):
+            system, fields, values = "lat, lon", ("lon", "lat"), round_
+            if flat != (None, None):
+                field = "x" if record.x is not None else "y"
+                raise InstanceError(
+                    f"{where}: {field} = {getattr(record, field)}: cannot be combined with lat, lon"
+                )
+        if self._system is not None and self._system[0] != system:
+            field = next(field for field in fields if getattr(record, field) is not None)
+            raise InstanceError(
+                f"{where}: {field} = {getattr(record, field)}: "
+                f"{self._system[1]} has {self._system[0]}"
+            )
+        for field, value in zip(fields, values, strict=True):
+            if value is None:
+                raise InstanceError(f"{where}: {field}: missing")
+        self._system = self._system or (system, where)
+        first, second = (
+            number(f"{where}: {field}", value) for field, value in zip(fields, values, strict=True)
+        )
+        return first, second
+
+    def find(self, field: str, name: object) -> int:
+        """Give the place that has an id, or that of the stop that has it."""
+        if not isinstance(name, str):
+            raise InstanceError(f"{field} = {name!r}: must be the id of a place, or coordinates")
+        if name not in self._by_id:
+            raise InstanceError(f"{field} = {name!r}: there is no such place")
+        place = self._by_id[name]
+        if self._points[place] is None and not self._matrix:
+            raise InstanceError(f"{field} = {name!r}: it has no coordinates of its own")
+        return place
+
+    def at(self, field: str, record: _Located) -> int | None:
+        """Give the place at coordinates, a further one if need be."""
+        point = self.point(field, record)
+        if point is None:
+            return None
+        if self._matrix:
+            raise InstanceError(f"{field} = {point}: coordinates cannot be combined with travel")
+        if point == self._points[0]:
+            return 0
+        if point not in self._nameless:
+            self._nameless[point] = len(self._points)
+            self._points.append(point)
+        return self._nameless[point]
+
+    def place(self, field: str, given: str | int | Place | None) -> int | None:
+        """Give a place by id or coordinates."""
+        if given is None:
+            return None
+        if isinstance(given, Place):
+            if given.id is not None:
+                raise InstanceError(f"{field}.id = {given.id!r}: give the id alone, or coordinates")
+            place = self.at(field, given)
+            if place is None:
+                raise InstanceError(f"{field}: has no coordinates")
+            return place
+        return self.find(field, given)
+
+    def end(self) -> int | None:
+        """Give the default end."""
+        return None if self._end is None or self.separate_end else self.find("end", self._end)
+
+    def matrix(self, field: str, given: npt.ArrayLike) -> FloatArray:
+        """Check the shape of a matrix."""
+        found = table(field, given)
+        if found.shape != (self._size, self._size):
+            raise InstanceError(
+                f"{field}: has shape {found.shape}, must be ({self._size}, {self._size})"
+            )
+        return found
+
+    def points(self, elsewhere: Mapping[int, int | None]) -> list[Point | None] | None:
+        """Give the coordinates of all places.
+
+        Stops whose alternatives are all `elsewhere` need none, and get those of the first of them.
+        """
+        if self._matrix and all(point is None for point in self._points):
+            return None
+        for place, point in enumerate(self._points):
+            if point is None and place not in elsewhere:
+                axis = "lat" if self.geographic else "x"
+                raise InstanceError(f"{self._name(place)}: {axis}: missing")
+        return [
+            point or self._points[elsewhere[place] or 0] or self._points[0]
+            for place, point in enumerate(self._points)
+        ]
+
+    def _name(self, place: int) -> str:
+        if place == 0:
+            return "depot"
+        if place <= len(self._stops):
+            return _stop(self._stops, place)
+        return "end" if place < self._behind else f"place {self._names[place - self._behind]!r}"
+
+
+def _vehicle(given: Vehicle, where: str, rows: _Rows, clock: _Times, moves: _Speeds) -> Vehicle:
+    """Read the times and speed of a vehicle, and find its places."""
+    if moves.matrix and given.speed is not None:
+        raise InstanceError(f"{where}: speed = {given.speed!r}: cannot be combined with travel")
+    return replace(
+        given,
+        start=rows.place(f"{where}: start", given.start),
+        end=rows.place(f"{where}: end", given.end),
+        begin=clock.read(f"{where}: begin", given.begin),
+        due=clock.read(f"{where}: due", given.due),
+        speed=moves.read(f"{where}: speed", given.speed),
+    )
+
+
+class _Columns:
+    """The arrays by alternative, filled stop by stop."""
+
+    def __init__(self, rows: _Rows, clock: _Times, vehicles: Sequence[str]) -> None:
+        self._rows = rows
+        self._clock = clock
+        self._vehicle = {name: k for k, name in enumerate(vehicles)}
+        self._first = [0]
+        self._place = [0]
+        self._values: dict[str, list[float]] = {
+            "open": [0.0],
+            "close": [0.0],
+            "leave_by": [0.0],
+            "reward": [0.0],
+            "min_stay": [0.0],
+        }
+        self._pieces: list[Any] = [[]]
+        self._admitted: list[list[int] | None] = [None]
+        self.elsewhere: dict[int, int | None] = {}
+        """Stops that nobody visits at their own place, and where they are visited first."""
+
+    def add(self, stop: int, record: Stop, where: str) -> None:
+        """Add the alternatives of a stop."""
+        self._first.append(len(self._place))
+        given = record.alternatives
+        single = given is None
+        if record.place is not None and self._rows.point(where, record) is not None:
+            raise InstanceError(
+                f"{where}: place = {record.place!r}: cannot be combined with coordinates"
+            )
+        home = stop
+        if record.place is not None:
+            home = self._rows.find(f"{where}: place", record.place)
+        shortest = _duration(f"{where}: min_stay", record.min_stay)
+        pieces = _pieces(where, record, shortest or 0.0)
+        admitted = self._vehicles(where, record.vehicles)
+        for k, one in enumerate([Alternative()] if given is None else given):
+            here = where if single else f"{where}: alternatives[{k}]"
+            place = self._rows.at(here, one)
+            if one.place is not None:
+                if place is not None:
+                    raise InstanceError(
+                        f"{here}: place = {one.place!r}: cannot be combined with coordinates"
+                    )
+                place = self._rows.find(f"{here}: place", one.place)
+            self._place.append(home if place is None else place)
+            self._add_values(here, one, record)
+            own = any(value is not None for value in (one.rate, one.max_stay, one.profit))
+            if own and one.profit is None:
+                for field, value in (("rate", one.rate), ("max_stay", one.max_stay)):
+                    if value is None:
+                        raise InstanceError(f"{here}: {field}: missing")
+            least = self._values["min_stay"][-1]
+            self._pieces.append(_pieces(here, one, least) if own else pieces)
+            self._admitted.append(
+                admitted if one.vehicles is None else self._vehicles(here, one.vehicles)
+            )
+        mine = self._place[self._first[-1] :]
+        if stop not in mine:
+            self.elsewhere[stop] = mine[0] if mine else None
+
+    def _add_values(self, where: str, one: Alternative, record: Stop) -> None:
+        read: Callable[[str, Any], float | None]
+        for field, default in (
+            ("open", 0.0),
+            ("close", np.inf),
+            ("leave_by", np.inf),
+            ("reward", 0.0),
+            ("min_stay", 0.0),
+        ):
+            value = getattr(one, field)
+            if value is None:
+                value = getattr(record, field)
+            read = _duration if field in ("reward", "min_stay") else self._clock.read
+            found = read(f"{where}: {field}", value)
+            self._values[field].append(default if found is None else found)
+
+    def _vehicles(self, where: str, given: Sequence[str] | None) -> list[int] | None:
+        if given is None:
+            return None
+        if isinstance(given, str):
+            raise InstanceError(f"{where}: vehicles = {given!r}: must be a list of ids")
+        for name in given:
+            if name not in self._vehicle:
+                raise InstanceError(f"{where}: vehicles = {name!r}: there is no such vehicle")
+        return [self._vehicle[name] for name in given]
+
+    def arguments(self) -> dict[str, Any]:
+        """Give the arguments of the constructor."""
+        admits = None
+        if any(one is not None for one in self._admitted):
+            admits = np.ones((len(self._admitted), len(self._vehicle)), dtype=np.bool_)
+            for k, one in enumerate(self._admitted):
+                if one is not None:
+                    admits[k] = False
+                    admits[k, one] = True
+        return self._values | {
+            "pieces": self._pieces,
+            "alternative_first": [*self._first, len(self._place)],
+            "alternative_place": self._place,
+            "alternative_vehicles": admits,
+        }
+
+
+def _duration(field: str, value: float | None) -> float | None:
+    if isinstance(value, str):
+        raise InstanceError(f"{field} = {value!r}: must be a number")
+    return None if value is None else number(field, value)
+
+
+def _pieces(where: str, record: Stop | Alternative, shortest: float) -> Any:
+    """Give the pieces of a profit, which may be in its short form."""
+    if record.profit is not None:
+        for field in ("rate", "max_stay"):
+            if getattr(record, field) is not None:
+                raise InstanceError(
+                    f"{where}: {field} = {getattr(record, field)}: cannot be combined with profit"
+                )
+        return record.profit
+    longest = _duration(f"{where}: max_stay", record.max_stay)
+    rate = _duration(f"{where}: rate", record.rate)
+    if longest is None:
+        if rate is not None:
+            raise InstanceError(f"{where}: max_stay: missing, but rate = {rate}")
+        return []
+    if not longest >= shortest:
+        raise InstanceError(f"{where}: max_stay = {longest}: is less than min_stay = {shortest}")
+    if rate is not None and not 0 <= rate < np.inf:
+        raise InstanceError(f"{where}: rate = {rate}: must be finite, not negative")
+    return [[rate or 0.0, longest - shortest]]

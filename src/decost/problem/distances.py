@@ -1,0 +1,27 @@
+"""Distances between places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from decost.problem.fields import FloatArray
+
+EARTH_RADIUS = 6371.0088
+"""Mean radius in kilometres."""
+
+
+def straight_lines(xy: FloatArray) -> FloatArray:
+    """Euclidean distances between all points."""
+    x, y = xy.T
+    distances: FloatArray = np.hypot(x[:, None] - x, y[:, None] - y)
+    return distances
+
+
+def great_circles(lon_lat: FloatArray) -> FloatArray:
+    """Great-circle distances in kilometres between all points, given as degrees (lon, lat)."""
+    lon, lat = np.radians(lon_lat.T)
+    # The haversine, which loses no digits where points are close.
+    across = np.sin((lon[:, None] - lon) / 2) ** 2 * np.cos(lat)[:, None] * np.cos(lat)
+    along = np.sin((lat[:, None] - lat) / 2) ** 2
+    distances: FloatArray = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(along + across, 1.0)))
+    return distances
