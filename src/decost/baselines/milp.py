@@ -8,6 +8,7 @@ hair longer, where the best plan lies well inside. A plan is called optimal only
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import floor, isfinite
 from typing import Literal, NamedTuple
 
@@ -141,9 +142,12 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
         required, bound = min([*bounds, (networks[0].required, networks[0].ceiling)])
     else:
         required, bound = max([*bounds, (scale.visited(plan), plan.profit)])
-    return judged(
+    result = judged(
         instance, plan, bound=scale.bonus * required + bound, details={"solves": len(claims)}
     )
+    if result.status == "optimal":  # by the word of a single solver
+        result = replace(result, status="feasible")
+    return result
 
 
 def _solve(
