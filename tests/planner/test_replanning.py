@@ -87,6 +87,70 @@ def test_dropped_on_its_way() -> None:
     assert check(LINE, result.solution) == []
 
 
+def test_again_after_a_way_round() -> None:
+    """Nobody is where a plan goes by a way round before the plan says so.
+
+    On its way from a to b at 60, which falls away at 30, it goes there and comes back to c at
+    10, 10: at 70 + sqrt(50^2 + 10^2). Whoever asks again meanwhile cannot be at c any earlier.
+    """
+    instance = Instance.build(
+        depot=Place(x=0, y=0),
+        budget=200,
+        stops=[
+            Stop("a", x=10, y=0, reward=5, min_stay=10),
+            Stop("b", x=60, y=0, reward=50, min_stay=10),
+            Stop("c", x=10, y=10, rate=1, max_stay=60),
+        ],
+    )
+    plan = make_solution(instance, [[1, 2]], [[10.0, 10.0]])
+    once = replan(instance, plan, 30, drop=["b"])
+    there = 70 + 2600**0.5
+    assert once.solution.visits[1][:3:2] == (3, pytest.approx(there))
+    again = replan(instance, once.solution, 35, drop=["b"])
+    assert visits(again.solution) == visits(once.solution)
+    both = replan(instance, once.solution, 35)
+    assert min(one.start for one in both.solution.visits[1:]) >= there - 1e-9
+
+
+def test_waiting_longer_than_needed() -> None:
+    """A visit that a plan puts off does not begin before the plan says, and not in the past."""
+    plan = make_solution(LINE, [[2]], [[1.0]])
+    first = plan.visits[0]._replace(start=10.0, leave=11.0)
+    result = replan(LINE, Solution((decost.Route((first,), 15.0, 0.0),)), 8)
+    assert visits(result.solution)[0][:2] == (2, 10)
+
+
+def test_stops_are_kept_though_another_is_required() -> None:
+    """A required stop that is not in the plan does not take the place of one that is kept."""
+    instance = Instance.build(
+        depot=Place(x=0, y=0),
+        budget=100,
+        stops=[
+            Stop("A", x=0, y=10, open=25, close=25, reward=1),
+            Stop("B", x=0, y=-10, open=25, close=25, reward=90, required=True),
+            Stop("D", x=0, y=12, rate=1, max_stay=60),
+        ],
+    )
+    plan = make_solution(instance, [[3, 1]], [[5.0, 0.0]])
+    result = replan(instance, plan, 0, keep="stop")
+    assert {one.stop for one in result.solution.visits} == {1, 3}
+    assert (result.status, result.profit) == ("incomplete", pytest.approx(61))
+
+
+def test_time_limit_is_for_all_of_it() -> None:
+    """Also where what is left has to be solved twice: one more stop is where the vehicle heads."""
+    (instance,) = decost.generate("mixed", nodes=60, seed=4)
+    plan = decost.solve(instance, "greedy").solution
+    first = plan.visits[1]
+    x, y = instance.xy[first.stop]
+    more = [Stop("here", x=float(x), y=float(y), reward=1)]
+    instance = instance.replace(ids=[f"s{k}" for k in range(1, instance.nodes)])
+    decost.prepare("auto", [instance])
+    moment = (plan.visits[0].leave + first.start) / 2
+    result = replan(instance, plan, moment, add=more, time_limit=1.0)
+    assert result.runtime < 2.0
+
+
 def test_on_its_way_home() -> None:
     """Who is on the way home goes there, and may leave again."""
     result = replan(LINE, short_plan(), 8.0)  # at home at 11: 9 are left, for a and back, or b
@@ -226,6 +290,10 @@ def test_required_that_cannot_be_visited_any_more() -> None:
         ({"add": [Stop("d", x=1, y=1, vehicles=["red"])]}, "add: stop 'd': vehicles"),
         ({"method": "nonsense"}, "method 'nonsense': unknown"),
         ({"nonsense": 1}, "option nonsense = 1: unknown"),
+        ({"nonsense": 1, "keep": "route"}, "option nonsense = 1: unknown"),
+        ({"time_limit": -3, "keep": "order"}, "option time_limit = -3"),
+        ({"drop": 5}, "drop = 5: must be a list of stops"),
+        ({"add": Stop("d", x=1, y=1)}, "add = Stop("),
         ({"plan": [[1]]}, "plan = [[1]]: must be a plan or a result"),
     ],
 )

@@ -426,3 +426,20 @@ def test_extreme_numbers_are_valid() -> None:
 def test_most_stops() -> None:
     """The largest size that is allowed can be made."""
     assert Instance(budget=1, xy=np.zeros((MAX_STOPS + 1, 2))).stops == MAX_STOPS
+
+
+def test_profits_too_large_beside_required_stops() -> None:
+    """Required stops count more than all profit together, for which there must be room."""
+    given = {"budget": 9, "xy": [[0, 0], [1, 0], [2, 0]], "reward": [0, 8e307, 1]}
+    Instance(**given)
+    with pytest.raises(InstanceError, match=r"= 8e\+307: is too large beside required stops"):
+        Instance(**given, required=[False, True, True])
+
+
+def test_bonus_counts_only_what_can_be_earned() -> None:
+    """A stop whose shortest stay does not fit into any shift, or its hours, leaves the bonus."""
+    given = {"budget": 9, "xy": [[0, 0], [1, 0], [2, 0]], "required": [False, False, True]}
+    instance = Instance(**given, reward=[0, 1e15, 3], min_stay=[0, 10, 0])
+    assert instance.arrays.bonus == 4
+    short = Instance(**given, reward=[0, 1e15, 3], min_stay=[0, 2, 0], leave_by=[0, 1, 9])
+    assert short.arrays.bonus == 4

@@ -15,7 +15,7 @@ from decost.method.options import ImprovingOptions, MethodError
 from decost.method.progress import Progress
 from decost.method.result import Result, Status
 from decost.method.value import Scale, judged
-from decost.planner.door import DEFAULT_METHOD, get_method, prepare, solve
+from decost.planner.door import DEFAULT_METHOD, get_method, prepare, read_options, solve
 from decost.planner.extension import with_stops
 from decost.planner.insertion import insert_stops
 from decost.planner.orders import OrderError, first_break, stop_number
@@ -81,9 +81,12 @@ def replan(
     """
     if keep is not None and keep not in get_args(Keep):
         raise MethodError(f"keep = {keep!r}: must be one of {', '.join(get_args(Keep))}")
+    if add is not None and not isinstance(add, Sequence):
+        raise MethodError(f"add = {add!r}: must be a list of stops")
     if "start" in options:
         raise MethodError("option start: is the plan that is given")
     prepare(method, [instance])
+    deadline = Deadline(read_options(get_method(method), options).time_limit)
     begin = time.perf_counter()
     moment = _moment(instance, now)
     solution = _own_plan(instance, plan)
@@ -101,9 +104,9 @@ def replan(
         instance = instance.replace(required=required)
     cut = _Cut(instance, solution, moment, gone)
     try:
-        result = _answer(cut, keep, method, options)
+        result = _answer(cut, keep, method, options, deadline)
         if not _is_feasible(instance, result.solution):  # a way home is shorter by a short cut
-            result = _in_order(cut, cut.orders(), True, method, options)
+            result = _in_order(cut, cut.orders(), True, method, options, deadline)
     except OrderError as error:
         if left or not _is_feasible(instance, solution):
             raise MethodError(f"plan: cannot be kept: {error}") from None
@@ -154,7 +157,7 @@ def _own_plan(instance: Instance, plan: Solution | Result) -> Solution:
 
 
 def _stops(instance: Instance, field: str, given: Iterable[str | int]) -> list[int]:
-    if isinstance(given, str):
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise MethodError(f"{field} = {given!r}: must be a list of stops")
     try:
         return [stop_number(instance, stop) for stop in given]
@@ -234,6 +237,10 @@ class _Cut:
         there = self._place(rest[0])
         arrive = left + float(travel[place, there])
         start = max(arrive, float(instance.alternative_open[self._number(rest[0])]))
+        if rest[0].start > start:
+            # It waits longer than it needs to, or goes there by a way round that a plan does not
+            # tell of: who knows. It is not there before the plan says so.
+            arrive = start = rest[0].start
         if rest[0].stop not in self.gone and self._can_serve(rest[0], start):
             return _State(begun, depart, True, there, start, rest[0])
         return _State(begun, depart, True, there, max(arrive, now))
@@ -266,13 +273,17 @@ class _Cut:
             for route in self.solution.routes
         ]
 
-    def rest(self, kept: Iterable[int] = (), short: Iterable[int] = ()) -> Instance:
+    def rest(
+        self, kept: Iterable[int] = (), short: Iterable[int] = (), *, kept_alone: bool = False
+    ) -> Instance:
         """Make the problem that is left.
 
         Parameters
         ----------
         kept
             Further stops that are required.
+        kept_alone
+            Nothing else is required then.
         short
             Vehicles on their way to a visit that make it as short as can be: then it is not part
             of the problem any more.
@@ -281,7 +292,7 @@ class _Cut:
         admits: BoolArray = np.ones((instance.alternative_count + 1, instance.vehicles), np.bool_)
         if instance.alternative_vehicles is not None:
             admits = instance.alternative_vehicles.copy()
-        required = instance.required.copy()
+        required = np.zeros_like(instance.required) if kept_alone else instance.required.copy()
         required[list(kept)] = True
         admits[np.isin(instance.alternative_stop, list(self.closed))] = False
         required[list(self.closed)] = False
@@ -397,27 +408,44 @@ class _Cut:
         return Solution(tuple(routes))
 
 
-def _answer(cut: _Cut, keep: Keep | None, method: str, options: dict[str, Any]) -> Result:
-    heads = cut.heads()
+def _answer(
+    cut: _Cut, keep: Keep | None, method: str, options: dict[str, Any], deadline: Deadline
+) -> Result:
     orders = cut.orders()
     if keep in ("route", "order"):
-        return _in_order(cut, orders, keep == "order", method, options)
+        return _in_order(cut, orders, keep == "order", method, options, deadline)
     kept = {stop for order in orders for stop in order} if keep == "stop" else set()
+    for alone in (False, True):
+        sub, result = _continued(cut, orders, kept, alone, method, options, deadline)
+        if kept <= {visit.stop for visit in result.solution.visits}:
+            return _judged(cut, sub, result)
+        # Another required stop was worth more than one that is kept: then only these are required.
+    return _in_order(cut, orders, True, method, options, deadline)
+
+
+def _continued(
+    cut: _Cut,
+    orders: list[list[int]],
+    kept: set[int],
+    alone: bool,
+    method: str,
+    options: dict[str, Any],
+    deadline: Deadline,
+) -> tuple[Instance, Result]:
+    """Solve what is left so that vehicles first visit where they are going; also give that."""
+    heads = cut.heads()
     short: set[int] = set()
-    sub = cut.rest(kept)
-    result = _solve(cut, sub, orders, short, method, options)
+    sub = cut.rest(kept, kept_alone=alone)
+    result = _solve(cut, sub, orders, short, method, options, deadline)
     late = [v for v, visit in heads.items() if not _is_first(result.solution, v, visit.stop)]
     if late:  # other required stops were worth more, or it is at one place with others
         short = set(late)
-        sub = cut.rest(kept, short)
-        result = _solve(cut, sub, orders, short, method, options)
+        sub = cut.rest(kept, short, kept_alone=alone)
+        result = _solve(cut, sub, orders, short, method, options, deadline)
         status: Status = "feasible" if result.status == "optimal" else result.status
         solution = _lengthened(cut, result.solution)
         result = replace(result, solution=solution, bound=None, status=status)
-    visited = {visit.stop for visit in result.solution.visits}
-    if not kept <= visited:
-        return _in_order(cut, orders, True, method, options)
-    return _judged(cut, sub, result)
+    return sub, result
 
 
 def _is_first(solution: Solution, vehicle: int, stop: int) -> bool:
@@ -431,9 +459,12 @@ def _solve(
     short: set[int],
     method: str,
     options: dict[str, Any],
+    deadline: Deadline,
 ) -> Result:
     """Solve what is left, from the rest of the plan on if the method takes that."""
     given = dict(options)
+    if math.isfinite(deadline.left):
+        given["time_limit"] = max(0.0, deadline.left)
     if issubclass(get_method(method).options, ImprovingOptions):
         own = [order[1:] if v in short else order for v, order in enumerate(orders)]
         if first_break(sub, own) is None:
@@ -470,7 +501,12 @@ def _lengthened(cut: _Cut, rest: Solution) -> Solution:
 
 
 def _in_order(
-    cut: _Cut, orders: list[list[int]], insert: bool, method: str, options: dict[str, Any]
+    cut: _Cut,
+    orders: list[list[int]],
+    insert: bool,
+    method: str,
+    options: dict[str, Any],
+    deadline: Deadline,
 ) -> Result:
     """Keep the order, with new times, and with other stops in between if that is wanted."""
     sub = cut.rest()
@@ -478,9 +514,7 @@ def _in_order(
     if broken is not None:
         raise OrderError(broken.in_words(cut.instance))
     if insert:
-        limit = options.get("time_limit")
         firsts = dict.fromkeys(cut.heads(), 1)
-        deadline = Deadline(10.0 if limit is None else limit)
         orders = deadline.work(lambda: insert_stops(sub, orders, firsts, deadline)) or orders
     result = replace(
         judged(sub, solution_for(sub, orders)),

@@ -116,6 +116,8 @@ def _admits(instance: Instance, types: list[int]) -> BoolArray:
 
 def _bonus(instance: Instance, length: FloatArray) -> float:
     earned = instance.alternative_reward + instance.per_alternative(instance.piece_rate * length)
+    room = np.minimum(instance.alternative_leave_by - instance.alternative_open, instance.horizon)
+    earned[instance.alternative_min_stay > room + instance.tolerance] = 0.0  # nobody can earn it
     most = np.zeros(instance.nodes)
     np.maximum.at(most, instance.alternative_stop, earned)
     return float(2.0 ** np.frexp(most.sum())[1])

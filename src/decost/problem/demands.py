@@ -41,8 +41,13 @@ def validate(instance: Instance) -> None:
     _demand(instance, "close", closes, closes >= opens, "is less than open", opens)
     longest = instance.alternative_max_stay
     _demand(instance, "max_stay", longest, longest < np.inf, "must be finite")
-    if not np.isfinite(instance.alternative_full_profit.sum()):
+    total = instance.alternative_full_profit.sum()
+    if not np.isfinite(total):
         raise InstanceError("profit: the sum over all stops is not finite")
+    if instance.required.any() and not np.isfinite(4.0 * total * (1 + instance.required.sum())):
+        raise InstanceError(
+            f"profit: the sum over all stops = {total:g}: is too large beside required stops"
+        )
     if not instance.simple:
         impossible = instance.required & (np.diff(instance.alternative_first) == 0)
         if impossible.any():
