@@ -179,7 +179,7 @@ def prove(
     If somebody else looks for plans meanwhile, whom `better_plan` asks, it looks for a proof only.
     """
     scale = Scale(instance)
-    known = Known([], 0.0, scale.value_bound)
+    known = Known([], 0.0, math.inf)
     reporter = Reporter(
         options.progress, deadline, scale, lambda: best_solution(instance, [known.route])
     )
@@ -188,6 +188,7 @@ def prove(
         if known.proven and deadline.interrupted:  # nothing that Ctrl-C could have cut short
             raise KeyboardInterrupt
     if not known.proven:
+        known.bound = scale.value_bound
         start = first_plan(instance, options.start)
         if scale.value(start) > known.value:
             known.route = alternative_numbers(instance, start.routes[0])

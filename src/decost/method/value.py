@@ -97,14 +97,14 @@ def judged(
         Figures of the method's own.
     """
     scale = Scale(instance)
-    visited, value = scale.visited(solution), scale.value(solution)
+    visited, profit = scale.visited(solution), solution.profit
+    value = scale.bonus * visited + profit
     if proven or (bound is not None and value >= bound):
         bound, proven = value, True
     most = scale.required if bound is None else max(visited, scale.required_bound(bound))
     if bound is not None:
-        bound = solution.profit if proven else scale.profit_bound(bound, visited)
-        bound = max(solution.profit, bound)
-        proven = most == visited and bound == solution.profit
+        bound = profit if proven else max(profit, scale.profit_bound(bound, visited))
+        proven = most == visited and bound == profit
     status: Status = "optimal" if proven else "feasible"
     if visited < scale.required:
         status = "infeasible" if most < scale.required else "incomplete"
