@@ -36,6 +36,7 @@ from decost.bench import (
     stays,
     team,
     time_profit,
+    trips,
 )
 from decost.bench.contender import Contender, contenders
 from decost.bench.instances import Setting
@@ -697,3 +698,19 @@ def test_people(tmp_path: Path) -> None:
     assert greedy["proven"] == "0"
     assert greedy["mean gap (%)"] == ""
     assert float(greedy["mean profit"]) <= float(proven["mean profit"])
+
+
+def test_trips(tmp_path: Path) -> None:
+    """Two sights by one or two days, of which one is closed on the first: by hand 5 and 12."""
+    folder = tmp_path / "trips"
+    folder.mkdir()
+    weekdays = "0 20 " * 7
+    rows = ["1 1 0 2 0", "0 0 0 0 0 0 20", f"1 3 4 1 5 1 {weekdays}0"]
+    rows.append(f"2 -3 4 1 7 1 0 0 {'0 20 ' * 6}0")
+    (folder / "t101.txt").write_text("\n".join(rows) + "\n")
+    config = trips.BENCH.config("quick", vehicles="1, 2", methods="auto time_limit=5")
+    table = tables(trips.BENCH, config, Folders(tmp_path, folder))[0]
+    assert [(row["vehicles"], row["profit"], row["bound"]) for row in table] == [
+        ("1", "5", "5"),
+        ("2", "12", "12"),
+    ]

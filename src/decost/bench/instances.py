@@ -120,4 +120,4 @@ def read_files(
     """Read files, which are kept in mind under their paths and what is in them."""
     from decost import read
 
-    return [read(path, profit=profit).replace(vehicles=vehicles) for path in paths]
+    return [read(path, profit=profit, vehicles=vehicles) for path in paths]
