@@ -70,7 +70,8 @@ def test_exceptions_are_needed() -> None:
         assert room in set(imported(SOURCE / name)), name
 
 
-WINDOW = {"open", "close", "leave_by"}
+NAMES = ("open", "close", "leave_by")
+WINDOW = {*NAMES, *(f"alternative_{name}" for name in NAMES)}
 MAY_READ = {"problem", "files", "timeline", "show"}
 """Rooms that know when a stop opens and closes; engines leave that to the timeline."""
 
@@ -90,6 +91,7 @@ READERS = {
     "learn/view.py": "what a network sees of a candidate",
     "planner/explanation.py": "says that a stop is closed",
     "planner/requirements.py": "says that a required stop is closed",
+    "planner/replanning.py": "when a visit that a vehicle is on its way to begins",
     "bench/stays.py": "an independent linear program",
     "bench/time_profit.py": "a worked example",
 }
