@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from decost import Instance, cli, generate
-from decost.learn.config import NetworkConfig
+from decost.inference.shapes import NetworkConfig
 from decost.learn.features import Problems
 from decost.learn.network import make_network
 from decost.learn.rollout import Rollout, State

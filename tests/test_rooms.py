@@ -23,17 +23,23 @@ MAY_KNOW = {
     "method": {"problem", *BELOW},
     "search": {"problem", "timeline", "method", *BELOW},
     "exact": {"problem", "timeline", "method", "search", *BELOW},
-    "baselines": {"problem", "timeline", "method", "search", *BELOW},
-    "learn": {"problem", "files", "show", "timeline", "method", "search", "exact", *BELOW},
-    "planner": {"problem", "files", "timeline", "method", "search", "exact", "baselines", "learn"},
+    "inference": {"problem", "timeline", "method", *BELOW},
+    "baselines": {"problem", "timeline", "method", "search", "inference", *BELOW},
+    "learn": {
+        *("problem", "files", "show", "timeline", "method", "search", "exact", "inference"),
+        *BELOW,
+    },
+    "planner": {
+        *("problem", "files", "timeline", "method", "search", "exact", "baselines", "inference"),
+    },
 }
 """What a room may import beside itself, anywhere in its files."""
 
 ALLOWED = {
     ("method/result.py", "planner"): "result.explain() is short for the planner's",
-    ("search/search.py", "learn"): "a search may begin with a network's plan, if it is asked to",
-    ("baselines/gfacs.py", "learn"): "ants are guided by a trained heatmap",
-    ("learn/heatmap.py", "baselines"): "a heatmap is made for ants",
+    ("search/search.py", "inference"): "a search may begin with a network's plan, if asked to",
+    ("inference/heatmap.py", "baselines"): "a heatmap is made for ants",
+    ("inference/policy.py", "learn"): "a GPU is torch's",
     ("learn/train_ants.py", "baselines"): "and trained with them",
 }
 """Exceptions, with their reasons."""
@@ -84,11 +90,12 @@ READERS = {
     "search/construct.py": "how long a node is waited for",
     "search/moves.py": "whether a visit is put off",
     "baselines/milp_program.py": "judges the others, and so writes the rule anew",
+    "inference/problems.py": "what a network sees of a stop, for the timeline and the twin",
+    "inference/view.py": "what a network sees of a candidate",
+    "inference/walks.py": "which stops can be chosen, and how long a predicted stay may be",
     "learn/batched_stays.py": "the twin for tensors",
-    "learn/features.py": "what a network sees of a stop, and the twin's deadlines",
     "learn/rollout.py": "the twin for tensors",
-    "learn/tree.py": "hands the tables of a batch to the timeline",
-    "learn/view.py": "what a network sees of a candidate",
+    "learn/tree.py": "which stops can be chosen, and how long a predicted stay may be",
     "planner/explanation.py": "says that a stop is closed",
     "planner/requirements.py": "says that a required stop is closed",
     "planner/replanning.py": "when a visit that a vehicle is on its way to begins",

@@ -47,8 +47,10 @@ def _with_fields(array: Records) -> Records:
     return array.view(np.recarray)
 
 
-_DISABLED = getattr(numba.config, "DISABLE_JIT", 0)
-as_records: Any = _with_fields if _DISABLED else jit(_as_they_are)
+DISABLED = bool(getattr(numba.config, "DISABLE_JIT", 0))
+"""Whether kernels are not compiled at all."""
+
+as_records: Any = _with_fields if DISABLED else jit(_as_they_are)
 """Let the rows of a structured array have fields, which only kernels that are compiled see."""
 
 
@@ -77,7 +79,7 @@ def drop_stale_code(*folders: Path) -> None:
                     compiled.unlink()
 
 
-ROOMS = ("timeline", "exact", "search", "baselines", "learn")
+ROOMS = ("timeline", "exact", "search", "baselines", "inference", "learn")
 """Folders of the package that hold kernels."""
 
 drop_stale_code(*(Path(__file__).parent / room for room in ROOMS))

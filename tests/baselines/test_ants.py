@@ -17,7 +17,7 @@ from decost.baselines.ants import (
     longest_stays,
     send_ants,
 )
-from decost.learn.heatmap import Region, find_region
+from decost.inference.heatmap import Region, find_region
 from decost.timeline.network import network_as_given, useful_alternatives
 from odd_instances import odd_instance
 

@@ -14,9 +14,11 @@ import decost
 from decost import Instance, Progress, check, generate, profit_of, solve, solve_many
 from decost.baselines import gfacs as module
 from decost.baselines.gfacs import Colony, Walks
-from decost.learn.checkpoint import WeightsError, model_path, save_weights
-from decost.learn.config import HeatmapConfig
-from decost.learn.heatmap import HeatmapNetwork, NoTimeError, find_region
+from decost.inference.heatmap import NoTimeError, find_region
+from decost.inference.shapes import HeatmapConfig
+from decost.inference.weights import WeightsError, model_path
+from decost.learn.checkpoint import save_weights
+from decost.learn.heatmap import HeatmapNetwork
 from decost.timeline.routes import best_solution
 from odd_instances import brute_force, odd_instance
 

@@ -144,7 +144,7 @@ def test_trained_networks_are_warmed_up(
     run = SimpleNamespace(config=config, cpu_seconds=6.0, epoch=3)
     monkeypatch.setattr(training, "trained", lambda folder, **settings: run)
     card = {"instances": 48, "cpu_seconds": 5.0}
-    monkeypatch.setattr("decost.learn.checkpoint.read_card", lambda path: card)
+    monkeypatch.setattr("decost.inference.weights.read_card", lambda path: card)
     calls: list[int] = []
 
     def solve_many(

@@ -468,7 +468,7 @@ def test_curves_are_means_over_epochs(tmp_path: Path) -> None:
 
 def test_gaps_are_put_on_a_card(tmp_path: Path) -> None:
     """The card of a copy of our weights has the gaps of a table; another method is named."""
-    from decost.learn.checkpoint import find_weights, read_card
+    from decost.inference.weights import find_weights, read_card
 
     weights = shutil.copy(find_weights("generalist"), tmp_path / "copy.safetensors")
     table = tmp_path / "main.csv"

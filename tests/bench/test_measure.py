@@ -248,7 +248,7 @@ def test_batch_is_how_many_were_planned_together(
 ) -> None:
     """Five instances of which two fit into one batch count as such, not as five."""
     five = decost.generate("paper", nodes=10, window=100, count=5, seed=1)
-    monkeypatch.setattr("decost.learn.policy.TOGETHER", together * five[0].nodes ** 2)
+    monkeypatch.setattr("decost.inference.policy.TOGETHER", together * five[0].nodes ** 2)
     assert [row["batch"] for row in measure_batch(Contender.parse("decost"), five)] == batches
 
 

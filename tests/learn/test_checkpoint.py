@@ -19,23 +19,21 @@ from safetensors.numpy import load_file
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from decost.inference import weights
+from decost.inference.shapes import NetworkConfig
+from decost.inference.weights import WeightsError, list_models, model_path, read_card
 from decost.learn import checkpoint
 from decost.learn.checkpoint import (
-    WeightsError,
-    list_models,
     load_heatmap,
     load_run,
     load_weights,
-    model_path,
     network_tensors,
     optimizer_tensors,
-    read_card,
     restore_network,
     restore_optimizer,
     save_run,
     save_weights,
 )
-from decost.learn.config import NetworkConfig
 from decost.learn.heatmap import HeatmapNetwork
 from decost.learn.network import PaperNetwork, PrefixNetwork, make_network
 
@@ -249,7 +247,8 @@ def test_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     message = "has 1073741825 bytes of content, at most 1073741824"
     assert error_of(load_weights, path) == message
     assert error_of(load_run, path) == message
-    monkeypatch.setattr(checkpoint, "MAX_BYTES", 1000)
+    for module in (checkpoint, weights):
+        monkeypatch.setattr(module, "MAX_BYTES", 1000)
     assert "at most 1000" in error_of(lambda path: save_weights(path, small_network(), {}), path)
     assert path.stat().st_size == 2**30 + 1
 
@@ -258,7 +257,8 @@ def test_card_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """So much JSON is neither read nor written."""
     path = tmp_path / "w"
     save_weights(path, small_network(), {"note": "x" * 1000})
-    monkeypatch.setattr(checkpoint, "MAX_HEAD_BYTES", 1000)
+    for module in (checkpoint, weights):
+        monkeypatch.setattr(module, "MAX_HEAD_BYTES", 1000)
     for action in (
         load_weights,
         read_card,
@@ -426,7 +426,8 @@ def test_tensor_with_a_strange_name(tmp_path: Path) -> None:
 
 HOSTILE = """
 import resource, sys
-from decost.learn.checkpoint import WeightsError, load_weights
+from decost.inference.weights import (WeightsError)
+from decost.learn.checkpoint import (load_weights)
 resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))  # spare the machine if it fails
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
@@ -457,11 +458,11 @@ def test_huge_configuration_allocates_nothing(kind: str, tmp_path: Path) -> None
 
 def test_models_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are found by their names; an unknown one is told which there are."""
-    monkeypatch.setattr(checkpoint, "MODELS", tmp_path / "none")
+    monkeypatch.setattr(weights, "MODELS", tmp_path / "none")
     assert list_models() == []
     with pytest.raises(WeightsError, match=r"model 'x': unknown, choose from: \(there are none\)"):
         model_path("x")
-    monkeypatch.setattr(checkpoint, "MODELS", tmp_path)
+    monkeypatch.setattr(weights, "MODELS", tmp_path)
     for name in ("b", "a"):
         save_weights(tmp_path / f"{name}.safetensors", small_network(), {"name": name})
     (tmp_path / "README.md").touch()

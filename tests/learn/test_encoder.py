@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from decost.learn.config import NetworkConfig
+from decost.inference.shapes import NetworkConfig
 from decost.learn.encoder import encode, look_up
 from decost.learn.features import Problems, load_problems
 from decost.learn.network import Lookup, PaperNetwork

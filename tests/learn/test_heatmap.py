@@ -11,20 +11,13 @@ import torch
 from torch import Tensor
 
 from decost import Instance, generate
-from decost.learn import heatmap as module
-from decost.learn.checkpoint import WeightsError, load_heatmap, load_weights, save_weights
-from decost.learn.config import HeatmapConfig, NetworkConfig
+from decost.inference import heatmap as module
+from decost.inference.heatmap import LARGEST, Graph, NoTimeError, describe, find_region
+from decost.inference.shapes import HeatmapConfig, NetworkConfig
+from decost.inference.weights import WeightsError
+from decost.learn.checkpoint import load_heatmap, load_weights, save_weights
 from decost.learn.features import load_problems
-from decost.learn.heatmap import (
-    LARGEST,
-    AntPolicy,
-    Graph,
-    HeatmapNetwork,
-    NoTimeError,
-    describe,
-    find_region,
-    heat_table,
-)
+from decost.learn.heatmap import AntPolicy, HeatmapNetwork, heat_table
 from decost.learn.network import make_network
 from decost.learn.rollout import roll_out, sampled_choice
 from decost.method.deadline import Deadline
@@ -128,8 +121,7 @@ def test_features_of_odd_instances(case: str) -> None:
     instance = Instance(**({"budget": 10} | ODD[case]))
     graph = graph_of(instance)
     for features in (graph.nodes, graph.trails):
-        assert features.isfinite().all()
-        assert float(features.abs().max()) <= LARGEST
+        assert np.abs(features).max() <= LARGEST
     assert len(graph.nodes) == 1 or bool((heat_of(small_heatmap(), instance) <= 0).all())
 
 
@@ -156,9 +148,9 @@ def test_network_by_hand() -> None:
         plain = (rows - rows.mean(0)) / np.sqrt(rows.var(0) + 1e-5)
         return plain * weights[f"{name}.scale"] + weights[f"{name}.shift"]
 
-    source, target = graph.source.numpy(), graph.target.numpy()
-    nodes = silu(linear("embed_nodes", graph.nodes.double().numpy()))
-    trails = silu(linear("embed_trails", graph.trails.double().numpy()))
+    source, target = graph.source, graph.target
+    nodes = silu(linear("embed_nodes", graph.nodes.astype(np.float64)))
+    trails = silu(linear("embed_trails", graph.trails.astype(np.float64)))
     own, seen, begin, end = np.split(linear("layers.0.nodes", nodes), 4, axis=1)
     mean = np.stack(
         [
@@ -194,7 +186,7 @@ def test_numbers_of_the_stops_make_no_difference() -> None:
     heats = []
     for one, numbers in ((instance, np.arange(30)), (other, order)):
         trails, graph = find_region(one).trails, graph_of(one)
-        ends = numbers[trails.stop[np.stack((graph.source.numpy(), graph.target.numpy()))]]
+        ends = numbers[trails.stop[np.stack((graph.source, graph.target))]]
         heat = heat_of(network, one).tolist()
         heats.append(dict(zip(map(tuple, ends.T.tolist()), heat, strict=True)))
     assert heats[0] == pytest.approx(heats[1], abs=1e-4)
@@ -208,7 +200,7 @@ def test_deadline() -> None:
     with pytest.raises(NoTimeError):
         find_region(instance, past)
     with pytest.raises(NoTimeError):
-        small_heatmap()(graph_of(instance), past)
+        small_heatmap().ready().read(graph_of(instance), past)
     assert len(find_region(instance, Deadline(1e6)).trails.stop) > 1
 
 

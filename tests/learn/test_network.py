@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn.functional import layer_norm, silu
 
 from decost import Instance, generate
+from decost.inference.shapes import NetworkConfig
 from decost.learn import network as module
-from decost.learn.config import NetworkConfig, TrainConfig
+from decost.learn.config import TrainConfig
 from decost.learn.features import Problems, load_problems
 from decost.learn.network import Norm, PaperDecoder, PaperLayer, PaperNetwork, by_choices
 from decost.learn.rollout import State, greedy_choice, move, roll_out, start_state

@@ -18,9 +18,13 @@ from hypothesis import strategies as st
 
 import decost
 from decost import Instance, MethodError, Result, check, generate, optimal_stays, profit_of
+from decost.inference import policy as module
+from decost.inference.problems import load_tables
+from decost.inference.walks import Wish, room_for_walks
+from decost.inference.weights import WeightsError
 from decost.learn import checkpoint
-from decost.learn import policy as module
-from decost.learn.checkpoint import WeightsError, save_weights
+from decost.learn.checkpoint import save_weights
+from decost.learn.device import TorchPlanner
 from policies import KINDS, complaint, in_other_units, lively_instances, small_network
 from strategies import Planned, instances, planned
 
@@ -313,43 +317,67 @@ def test_samples_help(way: Way, symmetries: bool, monkeypatch: pytest.MonkeyPatc
 
 def test_time_limit(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without time all go home and nothing more is drawn; with enough of it, no plan changes."""
-    rollouts = []
-    roll_out = module.roll_out
+    walks = []
+    walk = module._Team._walk
 
     def counted(*given: Any, **options: Any) -> Any:
-        rollouts.append(given)
-        return roll_out(*given, **options)
+        walks.append(given)
+        return walk(*given, **options)
 
-    monkeypatch.setattr(module, "roll_out", counted)
+    monkeypatch.setattr(module._Team, "_walk", counted)
     some = some_instances(3, vehicles=2)
     results = [way.solve(one, time_limit=0, samples=100) for one in some]
     assert require_feasible(results) == 0
-    assert len(rollouts) == len(some)
+    assert len(walks) == len(some)
     unlimited, limited = (
         [way.solve(one, time_limit=limit, samples=2) for one in some] for limit in (None, 1e6)
     )
     assert [one.solution for one in limited] == [one.solution for one in unlimited]
 
 
-def test_time_that_runs_out_on_the_way(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A vehicle that is out when the time is over goes home, and its plan is feasible."""
+def walked(planner: Any, instance: Instance, halt: Any) -> list[int]:
+    """Let a planner build a route, and list its nodes."""
+    tables = load_tables([instance])
+    walks = room_for_walks(tables, 1)
+    seen = np.zeros((1, 1, instance.nodes), dtype=np.bool_)
+    planner.walk(tables, Wish(False, True, module.LIKELIEST, np.arange(1), seen), walks, halt)
+    nodes: list[int] = walks.nodes[0, 0].tolist()
+    assert 0 in nodes
+    return nodes[: nodes.index(0)]
+
+
+def test_time_that_runs_out_on_the_way(way: Way) -> None:
+    """A vehicle that is out when the time is over goes home, whoever plans."""
     instance = generate("mixed", nodes=40, window=300, seed=5, budget=9)[0]
-    whole = routes_of([way.solve(instance, symmetries=False)])[0][0]
+    halt = np.zeros(1, dtype=np.uint8)
+    whole = walked(module._load(way.weights, "cpu"), instance, halt)
     assert len(whole) > 2
     network = checkpoint.load_weights(way.weights)[0]
-    step, clock = network.step, 0.0
+    step = network.step
+    steps = 0
 
     def slow(*given: Any) -> Any:
-        nonlocal clock
-        clock += 1.0
+        nonlocal steps
+        steps += 1
+        halt[0] = steps > 2
         return step(*given)
 
-    monkeypatch.setattr(network, "step", slow)
-    monkeypatch.setattr(module, "_load", lambda *given: network)
-    monkeypatch.setattr("time.perf_counter", lambda: clock)
-    result = way.solve(instance, symmetries=False, time_limit=2.5)
-    assert require_feasible([result]) == 2
-    assert routes_of([result])[0][0] == whole[:2]
+    network.step = slow
+    assert walked(TorchPlanner(network, "cpu"), instance, halt) == whole[:2]
+    assert walked(module._load(way.weights, "cpu"), instance, halt) == []
+
+
+@pytest.mark.parametrize("wait", [0.0, 1e-4, 1e-3])
+def test_time_that_runs_out_in_a_kernel(way: Way, wait: float) -> None:
+    """Whenever it is halted, a route is the beginning of the whole route."""
+    (instance,) = generate("mixed", nodes=300, window=300, seed=5)
+    planner, halt = module._load(way.weights, "cpu"), np.zeros(1, dtype=np.uint8)
+    whole = walked(planner, instance, halt)
+    timer = threading.Timer(wait, lambda: halt.fill(1))
+    timer.start()
+    some = walked(planner, instance, halt)
+    timer.join()
+    assert some == whole[: len(some)]
 
 
 def test_interrupted_while_drawing(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,21 +385,28 @@ def test_interrupted_while_drawing(way: Way, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "SAMPLES", 32)
     some = some_instances(3)
     expected = [way.solve(instance, samples=32) for instance in some]
-    roll_out = module.roll_out
+    walk = module._Team._walk
     left = 0
 
-    def interrupted(*given: Any, **options: Any) -> Any:
+    def interrupted(team: Any, *given: Any, **options: Any) -> Any:
         nonlocal left
         left -= 1
         if left < 0:
-            raise KeyboardInterrupt
-        return roll_out(*given, **options)
+            team.deadline.interrupt()
+        return walk(team, *given, **options)
 
-    monkeypatch.setattr(module, "roll_out", interrupted)
+    monkeypatch.setattr(module._Team, "_walk", interrupted)
     for instance, result in zip(some, expected, strict=True):
         left = 2  # the likeliest routes, and the first 32 of those drawn
         assert way.solve(instance, samples=96).solution == result.solution
         assert left == -1
+
+
+def test_interrupted_at_once(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C before there is a plan is not swallowed."""
+    monkeypatch.setattr(module.Deadline, "interrupted", True)
+    with pytest.raises(KeyboardInterrupt):
+        way.solve(some_instances(1)[0])
 
 
 def test_predicted_stays_are_kept(files: dict[str, Path]) -> None:
@@ -409,67 +444,6 @@ def test_pomo_is_decost_without_stage_two(files: dict[str, Path]) -> None:
     assert [one.solution for one in pomo] == [one.solution for one in same]
 
 
-def threads_of_torch() -> list[int]:
-    """Tell how many threads torch uses, here and in a thread that is started now."""
-    found = [torch.get_num_threads()]
-    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
-    thread.start()
-    thread.join()
-    return found
-
-
-def test_threads_of_torch_are_left_alone(two_stages: Way) -> None:
-    """One thread while planning, and as many as before when it is over."""
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(3)
-        two_stages.solve(generate("mixed", nodes=12)[0])
-        assert threads_of_torch() == [3, 3]
-    finally:
-        torch.set_num_threads(before)
-
-
-def test_threads_of_torch_after_planning_in_parallel(
-    two_stages: Way, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same if two batches overlap, and the one that began first is done first."""
-    some = generate("mixed", nodes=12, count=2)
-    second_began, first_done = threading.Event(), threading.Event()
-    plan, one_thread = module._plan, module.one_thread
-    order: list[int] = []
-
-    def staggered(part: Sequence[Instance], *given: Any) -> list[Result]:
-        order.append(len(order))
-        if order[-1] == 0:
-            assert second_began.wait(20)
-        else:
-            second_began.set()
-            assert first_done.wait(20)
-        return plan(part, *given)
-
-    class Noted:
-        def __init__(self) -> None:
-            self.inner = one_thread()
-
-        def __enter__(self) -> None:
-            self.inner.__enter__()
-
-        def __exit__(self, *given: Any) -> None:
-            self.inner.__exit__(*given)
-            first_done.set()
-
-    monkeypatch.setattr(module, "_plan", staggered)
-    monkeypatch.setattr(module, "one_thread", Noted)
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(3)
-        two_stages.solve_many(some, threads=2)
-        assert order == [0, 1]
-        assert threads_of_torch() == [3, 3]
-    finally:
-        torch.set_num_threads(before)
-
-
 # Weights.
 
 
@@ -477,7 +451,7 @@ def test_weights_by_name(
     files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model that comes with the package is known by its name, the default ones included."""
-    monkeypatch.setattr(checkpoint, "MODELS", tmp_path)
+    monkeypatch.setattr("decost.inference.weights.MODELS", tmp_path)
     for name in ("mine", "generalist", "pomo"):
         (tmp_path / f"{name}.safetensors").write_bytes(files["paper"].read_bytes())
     instance = generate("mixed", nodes=12, seed=4)[0]

@@ -21,14 +21,8 @@ from torch import Tensor
 
 from command_line import read_settings
 from decost import generate, solve_many
-from decost.learn.checkpoint import (
-    WeightsError,
-    load_run,
-    load_weights,
-    read_card,
-    save_run,
-    save_weights,
-)
+from decost.inference.weights import WeightsError, read_card
+from decost.learn.checkpoint import load_run, load_weights, save_run, save_weights
 from decost.learn.config import TrainConfig
 from decost.learn.train import (
     VALIDATION,

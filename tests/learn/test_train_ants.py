@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from command_line import read_settings
 from decost import check, cli, generate, optimal_stays, solve
 from decost.baselines.gfacs import Colony, heat_of
+from decost.inference.heatmap import find_region
+from decost.inference.weights import WeightsError, read_card
 from decost.learn import train_ants as module
-from decost.learn.checkpoint import WeightsError, load_heatmap, load_run, read_card
+from decost.learn.checkpoint import load_heatmap, load_run
 from decost.learn.config import AntsConfig
-from decost.learn.heatmap import find_region
 from decost.learn.losses import balance_loss
 from decost.learn.runs import TrainError
 from decost.learn.train_ants import Run, resume_run, start_run, train, train_command
@@ -121,7 +122,7 @@ def test_predicted_stays(tmp_path: Path) -> None:
     result = solve(instance, "gfacs", weights=str(tmp_path / "weights.safetensors"), ants=20)
     assert not check(instance, result.solution)
     region = find_region(instance)
-    heat, share = heat_of(network, instance, region)
+    heat, share = heat_of(network.ready(), instance, region)
     assert share is not None
     assert ((share > 0) & (share < 1)).all()
     random = np.random.default_rng(0)

@@ -20,8 +20,9 @@ from torch import Tensor
 
 from command_line import read_settings
 from decost import Instance, check, cli, make_solution, optimal_stays, profit_of
+from decost.inference.weights import WeightsError
 from decost.learn import train as module
-from decost.learn.checkpoint import WeightsError, load_run, load_weights, save_run
+from decost.learn.checkpoint import load_run, load_weights, save_run
 from decost.learn.config import TrainConfig
 from decost.learn.rollout import Rollout
 from decost.learn.train import TrainError, resume_run, start_run, train, train_command

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from decost import generate, optimal_stays
+from decost.inference.paper import STAY_DECODERS
 from decost.learn.features import Problems, load_problems
 from decost.learn.losses import reinforce_loss, repulsive_loss, time_allocation_ratio
 from decost.learn.network import PaperNetwork
 from decost.learn.rollout import Rollout, optimal_profit, roll_out, stay_profits
-from decost.learn.tree import STAY_DECODERS, Harvest, Recipe, sample_tree
+from decost.learn.tree import Harvest, Recipe, sample_tree
 from policies import routes_of, small_network
 
 SAMPLES = 20

@@ -11,10 +11,11 @@ import torch
 
 import decost
 from decost import Instance, check, generate
+from decost.inference.policy import PolicyOptions, PomoOptions, policy, policy_many
+from decost.inference.problems import Turn, turns_of
 from decost.learn import runs
 from decost.learn.config import TrainConfig
-from decost.learn.features import Problems, Turn, load_problems, turns_of
-from decost.learn.policy import PolicyOptions, PomoOptions, policy, policy_many
+from decost.learn.features import Problems, load_problems
 from decost.learn.rollout import (
     Rollout,
     greedy_choice,

@@ -11,7 +11,7 @@ import pytest
 
 import decost
 from decost import Instance, Solution, check, generate
-from decost.learn import policy
+from decost.inference import policy
 from decost.method.aside import Aside
 from decost.method.options import MOST_ROUNDS
 from decost.search import search as module

@@ -7,19 +7,18 @@ from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
-import torch
 from pydantic import Field
 
 from decost.baselines.ants import Trails, Walks, lay_pheromone, longest_stays, send_ants
-from decost.learn.checkpoint import find_weights, load_heatmap
-from decost.learn.heatmap import (
-    HeatmapNetwork,
+from decost.inference.heatmap import (
+    Heatmap,
     NoTimeError,
     Region,
     describe,
     find_region,
 )
-from decost.learn.threads import one_thread
+from decost.inference.shapes import HeatmapConfig
+from decost.inference.weights import find_weights, read_weights
 from decost.method.deadline import SLICE, Deadline
 from decost.method.options import ImprovingOptions, Method, Stays
 from decost.method.progress import Reporter
@@ -169,7 +168,7 @@ def gfacs(instance: Instance, options: AntsOptions) -> Result:
 
 def _search(
     instance: Instance,
-    network: HeatmapNetwork,
+    network: Heatmap,
     options: AntsOptions,
     deadline: Deadline,
     reporter: Reporter,
@@ -202,7 +201,7 @@ def _search(
 
 
 def heat_of(
-    network: HeatmapNetwork, instance: Instance, region: Region, deadline: Deadline | None = None
+    network: Heatmap, instance: Instance, region: Region, deadline: Deadline | None = None
 ) -> tuple[FloatArray, FloatArray | None]:
     """Give the heat of every trail and, if the network predicts it, the share of the stay there.
 
@@ -210,10 +209,9 @@ def heat_of(
     """
     if len(region.trails.stop) == 1:  # the depot: there is nowhere to go
         return np.ones(1), None
-    with one_thread(), torch.inference_mode():
-        heat, _, stay = network(describe(instance, region), deadline)
-        share = None if stay is None else np.asarray(stay.sigmoid().double().numpy())
-        return np.asarray(heat.double().exp().numpy()), share
+    heat, stay = network.read(describe(instance, region), deadline)
+    share = None if stay is None else 1.0 / (1.0 + np.exp(-stay.astype(np.float64)))
+    return np.exp(heat.astype(np.float64)), share
 
 
 def _note(colony: Colony, walks: Walks, reporter: Reporter, best: _Best) -> None:
@@ -236,15 +234,17 @@ def _solution(instance: Instance, best: _Best, stays: Stays) -> Solution:
     return make_solution(instance, best.routes, longest)
 
 
-def _load(weights: str) -> HeatmapNetwork:
+def _load(weights: str) -> Heatmap:
     """Load weights by file or name; again if the file has changed."""
     path = find_weights(weights)
     return _loaded(str(path.resolve()), path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=8)
-def _loaded(path: str, changed: int) -> HeatmapNetwork:
-    return load_heatmap(path)[0]
+def _loaded(path: str, changed: int) -> Heatmap:
+    found = read_weights(path, heatmap=True)
+    assert isinstance(found.config, HeatmapConfig)
+    return Heatmap(found.config, found.tensors)
 
 
 def warm_up() -> None:

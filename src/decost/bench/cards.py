@@ -33,13 +33,8 @@ def list_tasks(config: CardsConfig, folders: Folders) -> list[Task]:
 
 def write_card(config: CardsConfig, rows: Sequence[Row]) -> Tables:
     """Write the card, and say what it says now."""
-    from decost.learn.checkpoint import (
-        find_weights,
-        load_heatmap,
-        load_weights,
-        read_card,
-        save_weights,
-    )
+    from decost.inference.weights import find_weights, read_card
+    from decost.learn.checkpoint import load_heatmap, load_weights, save_weights
 
     assert config.table is not None
     with config.table.open(newline="", encoding="utf-8") as file:

@@ -131,7 +131,7 @@ def train_and_measure(
     ways: Sequence[Mapping[str, Any]] = ({},),
 ) -> list[Row]:
     """Train a network, and plan with it for all instances, in each of some ways to decode."""
-    from decost.learn.checkpoint import read_card
+    from decost.inference.weights import read_card
 
     run = trained(folder, **settings)
     instances = source()

@@ -7,7 +7,7 @@ import typer
 
 def run() -> None:
     """List the weights that come with the package, and where they come from."""
-    from decost.learn.checkpoint import list_models, read_card
+    from decost.inference.weights import list_models, read_card
 
     for name, path in list_models():
         card = read_card(path)

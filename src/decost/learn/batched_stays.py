@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from decost.problem.instance import TOLERANCE, Instance, IntArray
+from decost.inference.problems import Tables, padded
+from decost.problem.instance import TOLERANCE, Instance
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,6 @@ def pad_instances(
     instances: Sequence[Instance],
     *,
     kinds: Sequence[int] | None = None,
-    kept: Sequence[IntArray] | None = None,
-    least: int = 1,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str | None = None,
 ) -> Batch:
@@ -87,71 +86,32 @@ def pad_instances(
     instances
         The problems.
     kinds
-        Type of the vehicles of each instance; the first by default.
-    kept
-        Alternatives of each instance that are kept, after a 0 for the depot; by default all that
-        admit the type.
-    least
-        Least number of nodes to pad to.
+        Type of the vehicles of each instance; the first by default. All alternatives that admit
+        it are there.
     dtype, device
         Precision and place of the tensors.
     """
-    count = len(instances)
     if kinds is None:
-        kinds = [0] * count
-    if kept is None:
-        kept = [_admitted(one, kind) for one, kind in zip(instances, kinds, strict=True)]
-    nodes = max(least, *map(len, kept)) if kept else least
-    most = max((int(np.diff(instance.piece_start).max()) for instance in instances), default=0)
-    tables = {
-        "travel": np.zeros((count, nodes, nodes)),
-        "open": np.zeros((count, nodes)),
-        "close": np.full((count, nodes), -np.inf),
-        "leave_by": np.full((count, nodes), np.inf),
-        "reward": np.zeros((count, nodes)),
-        "min_stay": np.zeros((count, nodes)),
-        "rate": np.zeros((count, nodes, most)),
-        "length": np.zeros((count, nodes, most)),
-        "horizon": np.zeros(count),
-    }
-    for row, (instance, kind, chosen) in enumerate(zip(instances, kinds, kept, strict=True)):
-        arrays, size = instance.arrays, len(chosen)
-        plane, place = arrays.planes[arrays.type_plane[kind]], places_of(instance, kind, chosen)
-        travel = tables["travel"][row]  # (node, node)
-        travel[:size, :size] = plane[place[:, None], place]
-        travel[:size, 0] = plane[place, arrays.type_end[kind]]
-        np.fill_diagonal(travel, 0.0)  # nobody takes it, and files have any number there
-        for field in ("open", "close", "leave_by", "reward", "min_stay"):
-            tables[field][row, :size] = getattr(arrays, field)[chosen]
-        tables["open"][row, 0] = arrays.type_begin[kind]
-        tables["close"][row, 0] = arrays.type_due[kind]
-        tables["horizon"][row] = arrays.horizon
-        pieces = np.diff(arrays.piece_start)[chosen]  # (node,)
-        node = np.repeat(np.arange(size), pieces)  # (all pieces,)
-        piece = np.arange(len(node)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        source = arrays.piece_start[chosen[node]] + piece  # (all pieces,)
-        tables["rate"][row, node, piece] = arrays.piece_rate[source]
-        tables["length"][row, node, piece] = arrays.piece_length[source]
+        kinds = [0] * len(instances)
+    kept = [
+        1 + np.flatnonzero(one.arrays.admits[kind, 1:])
+        for one, kind in zip(instances, kinds, strict=True)
+    ]
+    return batch_of(padded(instances, kinds, kept), dtype, device)
+
+
+def batch_of(tables: Tables, dtype: torch.dtype, device: torch.device | str | None = None) -> Batch:
+    """Put instances that are padded to one size into tensors."""
+
+    def tensor(table: np.ndarray) -> Tensor:
+        return torch.as_tensor(table, dtype=dtype, device=device)
+
+    names = ("travel", "open", "close", "leave_by", "reward", "min_stay", "horizon")
     return Batch(
-        **{
-            field: torch.as_tensor(table, dtype=dtype, device=device)
-            for field, table in tables.items()
-        }
+        **{name: tensor(getattr(tables, name)) for name in names},
+        rate=tensor(tables.pieces[..., 0]),
+        length=tensor(tables.pieces[..., 1]),
     )
-
-
-def _admitted(instance: Instance, kind: int) -> IntArray:
-    """List the alternatives that admit a type of vehicles, after a 0 for the depot."""
-    admits = instance.arrays.admits[kind].copy()
-    admits[0] = True
-    return np.flatnonzero(admits)
-
-
-def places_of(instance: Instance, kind: int, chosen: IntArray) -> IntArray:
-    """Give the places of alternatives, the first of which stands for a vehicle's start."""
-    place = instance.arrays.place[chosen]
-    place[0] = instance.arrays.type_start[kind]
-    return place
 
 
 @torch.no_grad()

@@ -1,42 +1,42 @@
 """Files of weights and of training states, both in the safetensors format.
 
-A file of weights holds the tensors of a network, its configuration and a card that says where
-they come from. A training state holds whatever a training needs to go on as if it had never
-stopped. Both may come from outside: sizes are limited, nothing in them is executed, and every
-complaint is one line that names the file.
+How files are read, and what weights are, is in `decost.inference.weights`. A training state holds
+whatever a training needs to go on as if it had never stopped.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from decost.files.writing import replacing
-from decost.learn.config import HeatmapConfig, NetworkConfig
+from decost.inference.shapes import HeatmapConfig, NetworkConfig
+from decost.inference.weights import (
+    KEY,
+    MAX_BYTES,
+    MAX_HEAD_BYTES,
+    Head,
+    Kind,
+    WeightsError,
+    compare,
+    limit,
+    naming,
+    opened,
+    plain,
+    read_json,
+    read_weights,
+    require,
+    require_finite,
+)
 from decost.learn.heatmap import HeatmapNetwork
 from decost.learn.network import PaperNetwork, PrefixNetwork, make_network
-from decost.problem.validation import first_fault, shortened
-
-MAX_BYTES = 2**30
-"""Largest file of weights, and largest training state."""
-
-MAX_HEAD_BYTES = 2**24
-"""Largest card with its configuration, and most facts of a training state, as JSON."""
-
-MODELS = Path(__file__).parent.parent / "models"
-"""Folder of the weights that come with the package."""
 
 Network: TypeAlias = PaperNetwork | PrefixNetwork
 """A network that builds routes."""
@@ -44,47 +44,13 @@ Network: TypeAlias = PaperNetwork | PrefixNetwork
 AnyNetwork: TypeAlias = Network | HeatmapNetwork
 """That, or one that guides ants."""
 
-_KEY = "decost"
-_Kind: TypeAlias = tuple[str, tuple[int, ...]]
 
-
-class WeightsError(ValueError):
-    """A file of weights cannot be used; the message names the file and what is wrong."""
-
-
-class _Head(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _CardHead(_Head):
-    format: Literal["decost-weights"]
-    version: Literal[1]
-    card: dict[str, Any]
-
-
-class _WeightsHead(_CardHead):
-    network: NetworkConfig
-
-    @field_validator("network", mode="before")
-    @classmethod
-    def _first_shape(cls, given: Any) -> Any:
-        """Read files of version 0.1, in which the paper's network had the extended features."""
-        if isinstance(given, dict) and given.get("network") == "paper":
-            return {"features": "extended"} | given
-        return given
-
-
-class _HeatmapHead(_CardHead):
-    network: HeatmapConfig
-
-
-class _RunHead(_Head):
+class _RunHead(Head):
     format: Literal["decost-run"]
     version: Literal[1]
     facts: dict[str, Any]
 
 
-_AnyHead = TypeVar("_AnyHead", bound=_Head)
 _Module = TypeVar("_Module", bound=AnyNetwork)
 
 
@@ -116,9 +82,9 @@ def save_weights(path: str | Path, network: AnyNetwork, card: Mapping[str, Any])
     schema = HeatmapConfig if isinstance(network, HeatmapNetwork) else NetworkConfig
     config = network.config.model_dump(include=set(schema.model_fields))
     head = {"format": "decost-weights", "version": 1, "network": config, "card": dict(card)}
-    with _naming(path):
+    with naming(path):
         found = _kinds(tensors)
-        _compare({name: ("float32", shape) for name, (_, shape) in found.items()}, found)
+        compare({name: ("float32", shape) for name, (_, shape) in found.items()}, found)
         _require_finite(tensors)
         _write(path, tensors, head)
 
@@ -138,15 +104,13 @@ def load_weights(
     Raises
     ------
     WeightsError
-        If the file cannot be read, is damaged, or does not hold exactly the finite tensors
-        that its configuration needs.
+        As `decost.inference.weights.read_weights` does.
     """
-    with _opened(path) as file:
-        data = _read_json(file)
-        if _is_heatmap(data):
-            raise WeightsError("holds a heatmap for gfacs, not a network that builds routes")
-        head = _require(data, _WeightsHead)
-        return _filled(file, lambda: make_network(head.network), device), head.card
+    found = read_weights(path)
+    assert isinstance(found.config, NetworkConfig)
+    with torch.device("meta"):
+        network = make_network(found.config)
+    return _filled(network, found.tensors, device), found.card
 
 
 def load_heatmap(path: str | Path) -> tuple[HeatmapNetwork, dict[str, Any]]:
@@ -157,87 +121,19 @@ def load_heatmap(path: str | Path) -> tuple[HeatmapNetwork, dict[str, Any]]:
     WeightsError
         As `load_weights` does.
     """
-    with _opened(path) as file:
-        data = _read_json(file)
-        if not _is_heatmap(data):
-            raise WeightsError("holds no heatmap for gfacs but a network that builds routes")
-        head = _require(data, _HeatmapHead)
-        return _filled(file, lambda: HeatmapNetwork(head.network), "cpu"), head.card
-
-
-def _is_heatmap(data: Any) -> bool:
-    network = data.get("network") if isinstance(data, dict) else None
-    return isinstance(network, dict) and network.get("network") == "heatmap"
-
-
-def _filled(file: Any, make: Callable[[], _Module], device: str | torch.device) -> _Module:
-    """Make a network and put exactly the tensors of a file into it."""
-    # A network that is only described takes no memory, whatever size the file claims.
+    found = read_weights(path, heatmap=True)
+    assert isinstance(found.config, HeatmapConfig)
     with torch.device("meta"):
-        network = make()
-    parts = {name: file.get_slice(name) for name in sorted(file.keys())}
-    types = {name: part.get_dtype() for name, part in parts.items()}
-    found = {
-        name: ("float32" if types[name] == "F32" else types[name], tuple(part.get_shape()))
-        for name, part in parts.items()
-    }
-    _compare(_kinds(network.state_dict()), found)
-    tensors = _get_tensors(file)
-    _require_finite(tensors)
-    placed = {name: tensor.to(device) for name, tensor in tensors.items()}
-    network.load_state_dict(placed, assign=True)
+        network = HeatmapNetwork(found.config)
+    return _filled(network, found.tensors, "cpu"), found.card
+
+
+def _filled(network: _Module, arrays: Mapping[str, Any], device: str | torch.device) -> _Module:
+    """Put the tensors of a file into a network that is only described."""
+    tensors = {name: torch.tensor(array, device=device) for name, array in arrays.items()}
+    network.load_state_dict(tensors, assign=True)
     network.eval()
     return network
-
-
-def read_card(path: str | Path) -> dict[str, Any]:
-    """Read the card of a file of weights, without its tensors.
-
-    Raises
-    ------
-    WeightsError
-        If the file cannot be read or is no file of weights.
-    """
-    with _opened(path) as file:
-        data = _read_json(file)
-        schema: type[_CardHead] = _HeatmapHead if _is_heatmap(data) else _WeightsHead
-        return _require(data, schema).card
-
-
-def list_models() -> list[tuple[str, Path]]:
-    """List the weights that come with the package: their names and files, by name."""
-    return sorted((path.stem, path) for path in MODELS.glob("*.safetensors"))
-
-
-def model_path(name: str) -> Path:
-    """Find the weights of a name that come with the package.
-
-    Raises
-    ------
-    WeightsError
-        If there are none of that name; the message lists those that there are.
-    """
-    known = dict(list_models())
-    if name not in known:
-        names = ", ".join(known) or "(there are none)"
-        raise WeightsError(f"model {shortened(name)}: unknown, choose from: {names}")
-    return known[name]
-
-
-def find_weights(weights: str) -> Path:
-    """Find weights by their file, or by the name of those that come with the package.
-
-    Raises
-    ------
-    WeightsError
-        If there are none.
-    """
-    path = Path(weights)
-    if path.is_file():
-        return path
-    if "/" in weights or weights.endswith(".safetensors"):
-        raise WeightsError(f"weights = {weights}: there is no such file")
-    return model_path(weights)
 
 
 # Training states
@@ -264,7 +160,7 @@ def save_run(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str
     OSError
         If the file cannot be written.
     """
-    with _naming(path):
+    with naming(path):
         _write(path, tensors, {"format": "decost-run", "version": 1, "facts": dict(facts)})
 
 
@@ -276,8 +172,8 @@ def load_run(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     WeightsError
         If the file cannot be read, is damaged or is no training state.
     """
-    with _opened(path) as file:
-        head = _require(_read_json(file), _RunHead)
+    with opened(path, "pt") as file:
+        head = require(read_json(file), _RunHead)
         tensors = _get_tensors(file)
     return tensors, head.facts
 
@@ -290,8 +186,8 @@ def read_facts(path: str | Path) -> dict[str, Any]:
     WeightsError
         If the file cannot be read or is no training state.
     """
-    with _opened(path) as file:
-        return _require(_read_json(file), _RunHead).facts
+    with opened(path, "pt") as file:
+        return require(read_json(file), _RunHead).facts
 
 
 def network_tensors(network: nn.Module) -> dict[str, Tensor]:
@@ -317,7 +213,7 @@ def restore_network(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """
     wanted = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
     found = {name: tensor for name, tensor in tensors.items() if name.startswith("network.")}
-    _compare(_kinds(wanted), _kinds(found))
+    compare(_kinds(wanted), _kinds(found))
     _require_finite(found)
     network.load_state_dict({name.removeprefix("network."): found[name] for name in wanted})
 
@@ -368,7 +264,7 @@ def restore_optimizer(
             for entry, like in _entries(parameter, group).items():
                 wanted[f"optimizer.{name}.{entry}"] = like
                 owner[f"optimizer.{name}.{entry}"] = parameter
-    _compare(_kinds(wanted), _kinds(found))
+    compare(_kinds(wanted), _kinds(found))
     _require_finite(found)
     optimizer.state.clear()
     for name, like in wanted.items():
@@ -401,87 +297,16 @@ def _optimized(
 # Tensors
 
 
-def _kinds(tensors: Mapping[str, Tensor]) -> dict[str, _Kind]:
+def _kinds(tensors: Mapping[str, Tensor]) -> dict[str, Kind]:
     return {
         name: (str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
         for name, tensor in tensors.items()
     }
 
 
-def _compare(wanted: Mapping[str, _Kind], found: Mapping[str, _Kind]) -> None:
-    """Require the same names, types and shapes."""
-    odd = sorted(wanted.keys() ^ found.keys())
-    if odd:
-        wrong = "missing" if odd[0] in wanted else "unknown"
-        raise WeightsError(f"tensor {shortened(odd[0])}: {wrong}")
-    for name, (kind, shape) in wanted.items():
-        if found[name] != (kind, shape):
-            other, size = found[name]
-            raise WeightsError(
-                f"tensor {name!r}: is {other} {list(size)}, must be {kind} {list(shape)}"
-            )
-
-
 def _require_finite(tensors: Mapping[str, Tensor]) -> None:
     for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            raise WeightsError(f"tensor {name!r}: holds a number that is not finite")
-
-
-# Files
-
-
-@contextmanager
-def _naming(path: str | Path) -> Iterator[None]:
-    """Put the file's name in front of what is wrong with it."""
-    try:
-        yield
-    except WeightsError as error:
-        raise WeightsError(f"{path}: {error}") from None
-
-
-def _write(path: str | Path, tensors: Mapping[str, Tensor], head: dict[str, Any]) -> None:
-    try:
-        text = json.dumps(head, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise WeightsError(f"cannot be written as JSON: {_plain(str(error))}") from None
-    _limit(len(text), MAX_HEAD_BYTES, "JSON")
-    # Copies, because the format has no tensors that share memory.
-    copies = {
-        name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()
-    }
-    content = save(copies, {_KEY: text})
-    _limit(len(content), MAX_BYTES, "content")
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        if temporary.is_file():  # and not a device, which may not know how
-            os.fsync(file.fileno())
-
-
-@contextmanager
-def _opened(path: str | Path) -> Iterator[Any]:
-    """Open a safetensors file and read its header; what goes wrong meanwhile names the file."""
-    path = Path(path)
-    with _naming(path):
-        try:
-            size = path.stat().st_size
-            if not path.is_file():  # to open a pipe would wait for somebody to write to it
-                raise WeightsError("is not a file")
-            _limit(size, MAX_BYTES, "content")
-            path.open("rb").close()
-        except OSError as error:
-            raise WeightsError(error.strerror) from None
-        try:
-            with safe_open(path, framework="pt") as file:
-                yield file
-        except SafetensorError as error:
-            raise WeightsError(f"broken safetensors file: {_plain(str(error))}") from None
-
-
-def _limit(size: int, most: int, what: str) -> None:
-    if size > most:
-        raise WeightsError(f"has {size} bytes of {what}, at most {most}")
+        require_finite(name, bool(tensor.isfinite().all()))
 
 
 def _get_tensors(file: Any) -> dict[str, Tensor]:
@@ -490,46 +315,23 @@ def _get_tensors(file: Any) -> dict[str, Tensor]:
     return {name: file.get_tensor(name).clone() for name in sorted(file.keys())}
 
 
-def _read_json(file: Any) -> Any:
-    text = (file.metadata() or {}).get(_KEY)
-    if text is None:
-        raise WeightsError("is a safetensors file of another program")
-    _limit(len(text), MAX_HEAD_BYTES, "JSON")
+# Files
+
+
+def _write(path: str | Path, tensors: Mapping[str, Tensor], head: dict[str, Any]) -> None:
     try:
-        return json.loads(
-            text, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_refuse
-        )
-    except (ValueError, RecursionError) as error:
-        raise WeightsError(f"broken JSON: {_plain(str(error))}") from None
-
-
-def _require(data: Any, schema: type[_AnyHead]) -> _AnyHead:
-    try:
-        return schema.model_validate(data, strict=True)
-    except ValidationError as error:
-        raise WeightsError(first_fault(error)) from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ValueError(f"{shortened(twice)} is given twice")
-    return data
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{shortened(text)} is too large")
-    return value
-
-
-def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number in JSON")
-
-
-def _plain(text: str) -> str:
-    """Make one short line of text that may hold names out of a file."""
-    line = "".join(character if character.isprintable() else " " for character in text)
-    return line if len(line) <= 200 else line[:197] + "..."
+        text = json.dumps(head, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WeightsError(f"cannot be written as JSON: {plain(str(error))}") from None
+    limit(len(text), MAX_HEAD_BYTES, "JSON")
+    # Copies, because the format has no tensors that share memory.
+    copies = {
+        name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()
+    }
+    content = save(copies, {KEY: text})
+    limit(len(content), MAX_BYTES, "content")
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        if temporary.is_file():  # and not a device, which may not know how
+            os.fsync(file.fileno())

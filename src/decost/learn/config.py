@@ -1,83 +1,14 @@
-"""Settings of networks and of their training, with the paper's values as defaults."""
+"""Settings of trainings, with the paper's values as defaults."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from decost.files.benchmarks import Profit
+from decost.inference.shapes import HeatmapConfig, NetworkConfig, Settings
 from decost.method.options import Stays
-
-
-class Settings(BaseModel):
-    """Settings that cannot be changed, and of which none is unknown."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class NetworkConfig(Settings):
-    """Shape of a network; a file of weights carries it."""
-
-    network: Literal["paper", "prefix"] = Field(
-        default="paper", description="the paper's, or ours with exact prefix features"
-    )
-    layers: int = Field(default=6, ge=1, le=64, description="layers of the encoder")
-    width: int = Field(default=128, ge=1, le=4096, description="width of the encoding")
-    heads: int = Field(default=8, ge=1, le=64, description="heads of the attention")
-    feed_forward: int = Field(
-        default=512, ge=1, le=16384, description="width of the feed-forward networks"
-    )
-    clip: float = Field(default=10.0, gt=0, le=100, description="tanh clipping of the logits")
-    spatial_encoding: bool = Field(
-        default=True, description="edge bias of the attention, from travel times"
-    )
-    features: Literal["paper", "extended"] = Field(
-        default="paper",
-        description="of a paper network: the paper's five a node, or three more, an own"
-        " embedding of the depot and a matrix in the compatibility",
-    )
-    scaled: bool = Field(
-        default=False, description="inputs of order one: windows and time x10, coordinates x3"
-    )
-    stay_decoder: Literal["sigmoid", "softmax", "fixed"] = Field(
-        default="sigmoid",
-        description="share of the longest stay that is reserved: the paper's, its published"
-        " code's, or always --stay-share",
-    )
-    stay_share: float = Field(default=0.0, ge=0, le=1, description="the share, if it is fixed")
-    context: int = Field(
-        default=12, ge=1, le=100_000, description="most stops that a prefix network looks at"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _usual_shape(cls, given: Any) -> Any:
-        """Make a prefix network small unless told otherwise: it runs at every step."""
-        if isinstance(given, dict) and given.get("network") == "prefix":
-            return PREFIX_SHAPE | given
-        return given
-
-    @model_validator(mode="after")
-    def _even_heads(self) -> NetworkConfig:
-        if self.width % self.heads:
-            raise ValueError(f"width = {self.width}: must be a multiple of heads = {self.heads}")
-        return self
-
-
-PREFIX_SHAPE = {"layers": 3, "width": 48, "heads": 4, "feed_forward": 96}
-
-
-class HeatmapConfig(Settings):
-    """Shape of a heatmap network; a file of weights carries it."""
-
-    network: Literal["heatmap"] = Field(default="heatmap", description="heat of trails for ants")
-    layers: int = Field(default=12, ge=1, le=64, description="layers of the network")
-    width: int = Field(default=32, ge=1, le=4096, description="width of the encoding")
-    stay_decoder: bool = Field(
-        default=False,
-        description="predict a share of the longest stay, which ants reserve; else the shortest",
-    )
 
 
 class RunConfig(Settings):

@@ -18,9 +18,9 @@ import torch
 from numba.extending import overload
 from torch import Tensor
 
+from decost.inference.rows import Floats, soften, vectors
 from decost.learn.features import Problems
 from decost.learn.network import Lookup, PaperDecoder, PaperLayer, PaperNetwork
-from decost.learn.rows import Floats, soften, vectors
 from decost.problem.instance import IntArray
 
 Table: TypeAlias = Any

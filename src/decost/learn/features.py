@@ -1,80 +1,29 @@
-"""Instances as the networks see them: only the useful stops, without units, padded to a batch.
-
-Vehicles leave one after another, and a network sees the problem of one of them, or of some equal
-ones in a row (a turn): from where and when they start to where and when they are due, with their
-travel times and the alternatives that admit them.
-"""
+"""Instances as the networks see them (`decost.inference.problems`), as tensors for training."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from decost.learn.batched_stays import Batch, pad_instances, places_of
-from decost.problem.instance import TOLERANCE, FloatArray, Instance, IntArray
+from decost.inference.problems import Tables, Turn, load_tables, node_features
+from decost.learn.batched_stays import Batch, batch_of
+from decost.problem.instance import TOLERANCE, Instance, IntArray
 from decost.timeline.network import ALL_TYPES, useful_alternatives
-
-SYMMETRIES = 8
-"""Ways to turn and mirror the square."""
-
-NODE_FEATURES = 8
-"""Numbers that describe a node: x, y, open, close, rate, longest stay, reward, shortest stay."""
-
-
-PAPER_FEATURES = 5
-"""The first of these, which are the paper's (appendix D)."""
-
-
-class Tables(NamedTuple):
-    """A batch of problems as arrays, for kernels; see `Problems`."""
-
-    travel: FloatArray
-    latest: FloatArray
-    leave_by: FloatArray
-    reward: FloatArray
-    min_stay: FloatArray
-    max_stay: FloatArray
-    rate: FloatArray
-    length: FloatArray
-    xy: FloatArray
-    budget: FloatArray
-    time_unit: FloatArray
-    profit_unit: FloatArray
-
-
-class Turn(NamedTuple):
-    """Equal vehicles that follow one another: their type, and how many."""
-
-    kind: int
-    vehicles: int
-
-
-def turns_of(instance: Instance) -> list[Turn]:
-    """Put the vehicles of an instance into turns, in their order."""
-    if instance.alike:
-        return [Turn(0, instance.vehicles)]
-    kinds = instance.arrays.vehicle_type.tolist()
-    return [Turn(kind, len(list(some))) for kind, some in groupby(kinds)]
 
 
 @dataclass(frozen=True)
 class Problems:
-    """A batch of turns reduced to the depot and the useful alternatives, with their units.
-
-    A stop that cannot be reached in time and left for home is never seen by a network; of the
-    paper's 50 stops some 20 remain. Times are divided by the mean travel time between the nodes
-    that are left and profits by the mean of what a stop can earn, so that a plan does not depend
-    on units; coordinates are put into the square from -1/2 to 1/2.
+    """A batch of problems as tensors; what they mean is told in `decost.inference.problems`.
 
     Attributes
     ----------
+    tables
+        The same as arrays, for the kernels.
     batch
         The reduced instances, in their own units and double precision.
     node
@@ -103,6 +52,7 @@ class Problems:
         the first eighth of them in the first one, and so on.
     """
 
+    tables: Tables
     batch: Batch
     node: Tensor
     stop: Tensor
@@ -137,71 +87,16 @@ class Problems:
     @cached_property
     def max_stay(self) -> Tensor:
         """Longest stay, at most all the time of a vehicle, (batch, node)."""
-        longest = self.batch.min_stay + self.batch.length.sum(2)  # (batch, node)
-        return torch.minimum(longest, self.shift[:, None])  # (batch, node)
-
-    @cached_property
-    def tables(self) -> Tables:
-        """The same as arrays, for the kernels."""
-
-        def array(table: Tensor) -> FloatArray:
-            return np.ascontiguousarray(table.cpu().numpy())
-
-        batch = self.batch
-        return Tables(
-            travel=array(batch.travel),
-            latest=array(self.latest),
-            leave_by=array(batch.leave_by),
-            reward=array(batch.reward),
-            min_stay=array(batch.min_stay),
-            max_stay=array(self.max_stay),
-            rate=array(batch.rate),
-            length=array(batch.length),
-            xy=array(self.xy),
-            budget=array(batch.budget),
-            time_unit=array(self.time_unit),
-            profit_unit=array(self.profit_unit),
-        )
+        return torch.as_tensor(self.tables.max_stay, device=self.node.device)
 
     def turned(self) -> Problems:
         """Show the instances to samples in the eight positions of the square."""
         return replace(self, turning=True)
 
     def node_features(self) -> Tensor:
-        """Describe the nodes by the paper's inputs and what it has no use for, without units.
-
-        Windows are told as parts of a vehicle's time, stays in units of the mean travel time. If
-        `turning`, there are eight descriptions of every instance, one after another.
-        """
-        batch = self.batch
-        begin, shift = batch.begin[:, None], self.some_shift[:, None]  # (batch, 1)
-        profit, time = self.profit_unit[:, None], self.time_unit[:, None]  # (batch, 1)
-        rate = batch.rate.amax(2) if batch.rate.shape[2] else torch.zeros_like(batch.open)
-        columns = (
-            self.xy[..., 0],
-            self.xy[..., 1],
-            ((batch.open - begin) / shift).clamp(0.0, 1.0),
-            ((batch.close - begin) / shift).clamp(0.0, 1.0),
-            rate * time / profit,
-            self.max_stay / time,
-            batch.reward / profit,
-            batch.min_stay / time,
-        )
-        features = torch.stack(columns, 2).float()  # (batch, node, NODE_FEATURES)
-        if self.turning:
-            features = features.repeat_interleave(SYMMETRIES, 0)
-            position = torch.arange(len(features), device=features.device) % SYMMETRIES
-            features[..., :2] = turn(features[..., :2], position[:, None])
-        return features
-
-
-def turn(xy: Tensor, position: Tensor) -> Tensor:
-    """Put coordinates (..., 2) into one of the eight positions of the square, 0 to 7, (...)."""
-    x, y = xy.unbind(-1)
-    x = x.where(position & 1 == 0, -x)
-    y = y.where(position & 2 == 0, -y)
-    swapped = position & 4 > 0
-    return torch.stack((y.where(swapped, x), x.where(swapped, y)), -1)
+        """Describe the nodes as `decost.inference.problems.node_features` does."""
+        features = node_features(self.tables, turning=self.turning)
+        return torch.as_tensor(features, device=self.node.device)
 
 
 def require_device(device: str) -> None:
@@ -225,81 +120,44 @@ def load_problems(
     turns: Sequence[Turn] | None = None,
     least: int = 1,
 ) -> Problems:
-    """Reduce instances to what matters and make a batch of them, of at least so many nodes.
+    """Reduce instances to what matters and make a batch of them, as `load_tables` does."""
+    return problems_of(load_tables(instances, turns, least), device)
 
-    `turns` says which vehicles of each instance leave; by default all, which must be equal.
-    """
-    if turns is None:
-        turns = [Turn(0, instance.vehicles) for instance in instances]
-    kinds = [turn.kind for turn in turns]
-    useful = [
-        useful_alternatives(one.arrays, kind) for one, kind in zip(instances, kinds, strict=True)
-    ]
-    kept = [np.concatenate(([0], some.alternative)) for some in useful]
-    batch = pad_instances(
-        instances, kinds=kinds, kept=kept, least=least, dtype=torch.float64, device=device
-    )
-    count, size = batch.open.shape
-    node = np.zeros((count, size), dtype=np.int64)
-    stop = np.zeros((count, size), dtype=np.int64)
-    xy = np.zeros((count, size, 2))
-    by_detour = np.full((count, size), -np.inf)
-    time_unit, profit_unit = np.ones(count), np.ones(count)
-    for row, (instance, kind, chosen) in enumerate(zip(instances, kinds, kept, strict=True)):
-        arrays, number = instance.arrays, len(chosen)
-        place = places_of(instance, kind, chosen)
-        node[row, :number] = chosen
-        stop[row, 1:number] = arrays.stop[chosen[1:]]
-        by_detour[row, :number] = useful[row].late[chosen]
-        by_detour[row, 0] = arrays.type_due[kind]
-        if instance.xy is not None:
-            xy[row, :number] = _in_square(instance.xy[place], instance.geographic)
-        if number > 1:
-            ways = arrays.planes[arrays.type_plane[kind]][np.ix_(place, place)]
-            time_unit[row] = (ways.sum() - ways.trace()) / (number * (number - 1)) or 1.0
-            profit_unit[row] = useful[row].profit[chosen].sum() / (number - 1) or 1.0
-    home = batch.travel[:, :, 0]  # (batch, node)
-    latest = torch.minimum(batch.close, batch.leave_by - batch.min_stay)  # (batch, node)
-    latest = torch.minimum(latest, batch.budget[:, None] - home - batch.min_stay)
+
+def problems_of(tables: Tables, device: torch.device | str | None = None) -> Problems:
+    """Put a batch of problems into tensors."""
 
     def tensor(table: np.ndarray) -> Tensor:
         return torch.as_tensor(table, device=device)
 
-    required = _required_nodes(instances, stop)
+    stop = tables.stop
+    required = _required_nodes(tables)
     return Problems(
-        batch=batch,
-        node=tensor(node),
+        tables=tables,
+        batch=batch_of(tables, torch.float64, device),
+        node=tensor(tables.node),
         stop=tensor(stop),
-        latest=latest,
-        latest_by_detour=tensor(by_detour),
-        xy=tensor(xy),
-        time_unit=tensor(time_unit),
-        profit_unit=tensor(profit_unit),
-        vehicles=tensor(np.array([turn.vehicles for turn in turns], dtype=np.int64)),
+        latest=tensor(tables.latest),
+        latest_by_detour=tensor(tables.latest_by_detour),
+        xy=tensor(tables.xy),
+        time_unit=tensor(tables.time_unit),
+        profit_unit=tensor(tables.profit_unit),
+        vehicles=tensor(tables.vehicles),
         required=None if required is None else tensor(required),
         siblings=bool(((stop[:, 1:] == stop[:, :-1]) & (stop[:, 1:] > 0)).any()),
     )
 
 
-def _required_nodes(instances: Sequence[Instance], stop: IntArray) -> IntArray | None:
-    """List the nodes of required stops as in `Problems`, from the stops of nodes."""
-    rows = []
-    for row, instance in enumerate(instances):
-        needed = np.flatnonzero(instance.arrays.required) if instance.arrays.bonus > 0.0 else ()
-        found = (np.flatnonzero(stop[row] == number) for number in needed)
-        rows.append([nodes for nodes in found if len(nodes)])
-    if not any(rows):
+def _required_nodes(tables: Tables) -> IntArray | None:
+    """List the nodes of required stops as in `Problems`."""
+    if not tables.needed.any():
         return None
+    rows = []
+    for stop, needed in zip(tables.stop, tables.needed, strict=True):
+        rows.append([np.flatnonzero(stop == number) for number in np.unique(stop[needed])])
     most = max(len(nodes) for some in rows for nodes in some)
     table = np.zeros((len(rows), max(map(len, rows)), most), dtype=np.int64)
     for row, some in enumerate(rows):
         for number, nodes in enumerate(some):
             table[row, number, : len(nodes)] = nodes
     return table
-
-
-def _in_square(xy: FloatArray, geographic: bool) -> FloatArray:
-    if geographic:  # degrees of longitude are shorter than those of latitude
-        xy = xy * [np.cos(np.radians(xy[:, 1].mean())), 1.0]
-    low, high = xy.min(0), xy.max(0)
-    return np.asarray((xy - (low + high) / 2) / (float((high - low).max()) or 1.0))

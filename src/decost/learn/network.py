@@ -15,13 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
-from decost.learn.config import NetworkConfig
-from decost.learn.features import NODE_FEATURES, PAPER_FEATURES, Problems
+from decost.inference.paper import SCALE_PLACE, SCALE_TIME
+from decost.inference.shapes import (
+    NODE_FEATURES,
+    PAIR_FEATURES,
+    PAPER_FEATURES,
+    TOKEN_FEATURES,
+    NetworkConfig,
+)
+from decost.learn.features import Problems
 from decost.learn.rollout import FORBIDDEN, State
-from decost.learn.view import PAIR_FEATURES, TOKEN_FEATURES, View, observe
-
-SCALE_PLACE, SCALE_TIME = 3.0, 10.0
-"""What makes coordinates, and parts of the budget, numbers of order one."""
+from decost.learn.view import View, observe
 
 
 def make_network(config: NetworkConfig) -> PaperNetwork | PrefixNetwork:

@@ -33,7 +33,6 @@ from torch.nn.functional import pad
 
 from decost.learn.batched_stays import batched_stays
 from decost.learn.features import Problems
-from decost.method.deadline import Deadline
 
 FORBIDDEN = -torch.inf
 """Logit of a node that cannot be chosen."""
@@ -343,7 +342,7 @@ def roll_out(
     keep_choices: bool = False,
     through_time: bool = False,
     taken: Tensor | None = None,
-    deadline: Deadline | None = None,
+    over: Callable[[], bool] = lambda: False,
 ) -> Rollout:
     """Build routes until every vehicle is home.
 
@@ -364,8 +363,8 @@ def roll_out(
         Whether gradients reach the stays through the time as well.
     taken
         Nodes that others have visited, (batch, samples, node); none by default.
-    deadline
-        When all vehicles go home, by default never.
+    over
+        Asked at every step whether all vehicles are to go home; never by default.
     """
     memory = policy.begin(problems)
     state = start_state(problems, samples, prefix=policy.wants_prefix, taken=taken)
@@ -380,7 +379,7 @@ def roll_out(
             logits[..., 0].masked_fill_(state.held, FORBIDDEN)
         log_probability = logits.log_softmax(2)  # (batch, samples, node)
         node = choose(logits.detach())  # (batch, samples)
-        if deadline is not None and deadline.left <= 0:
+        if over():
             node = torch.zeros_like(node)
         total = total + log_probability.gather(2, node[..., None])[..., 0]
         choice = -(log_probability.exp() * log_probability.clamp(min=-1e4)).sum(2)

@@ -28,9 +28,9 @@ from decost.exact.exact import ExactOptions, exact
 from decost.files.benchmarks import Profit
 from decost.files.door import read
 from decost.files.writing import write_text
+from decost.inference.weights import WeightsError
 from decost.learn.checkpoint import (
     AnyNetwork,
-    WeightsError,
     load_run,
     network_tensors,
     optimizer_tensors,

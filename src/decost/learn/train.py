@@ -17,8 +17,10 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from decost.inference.paper import STAY_DECODERS
+from decost.inference.weights import model_path
 from decost.learn import runs
-from decost.learn.checkpoint import Network, load_weights, model_path
+from decost.learn.checkpoint import Network, load_weights
 from decost.learn.config import TrainConfig
 from decost.learn.encoder import encode, look_up
 from decost.learn.features import Problems, load_problems, require_device, useful_part
@@ -51,7 +53,7 @@ from decost.learn.runs import (
 )
 from decost.learn.teacher import grade, lesson
 from decost.learn.threads import uses_bf16
-from decost.learn.tree import STAY_DECODERS, Recipe, sample_tree
+from decost.learn.tree import Recipe, sample_tree
 from decost.problem.instance import Instance
 from decost.timeline.network import ALL_TYPES, useful_alternatives
 

@@ -17,17 +17,11 @@ import torch
 from torch import Tensor
 
 from decost.baselines.gfacs import AntsOptions, Colony, heat_of
+from decost.inference.heatmap import Region, describe, find_region
 from decost.learn import runs
 from decost.learn.config import AntsConfig
 from decost.learn.features import Problems, load_problems
-from decost.learn.heatmap import (
-    AntPolicy,
-    HeatmapNetwork,
-    Region,
-    describe,
-    find_region,
-    heat_table,
-)
+from decost.learn.heatmap import AntPolicy, HeatmapNetwork, heat_table
 from decost.learn.losses import balance_loss, repulsive_loss, time_allocation_ratio
 from decost.learn.rollout import (
     Choice,
@@ -256,7 +250,7 @@ class _Examination:
         options = AntsOptions()
         region = find_region(instance)
         random = np.random.default_rng(options.seed)
-        heat = heat_of(network, instance, region)
+        heat = heat_of(network.ready(), instance, region)
         colony = Colony(instance, region, *heat, greedy=self._greedy, random=random)
         best = 0.0
         for _ in range(options.iterations):

@@ -21,16 +21,15 @@ from torch import Tensor
 
 from decost.compiled import jit, lean
 from decost.draws import RandomState, draw
+from decost.inference.paper import FIXED, SOFTMAX
+from decost.inference.problems import Tables, network_of
+from decost.inference.rows import Floats, add, dot, soften
 from decost.learn.features import Problems
 from decost.learn.network import Lookup
-from decost.learn.rows import Floats, add, dot, soften
 from decost.problem.instance import BoolArray, FloatArray, IntArray
-from decost.timeline.network import Network, network_as_given, plain_arrays
+from decost.timeline.network import Network
 from decost.timeline.stays import profit_of_stay, stays_of_route
 from decost.timeline.steps import earliest, travel_time
-
-SIGMOID, SOFTMAX, FIXED = range(3)
-STAY_DECODERS = {"sigmoid": SIGMOID, "softmax": SOFTMAX, "fixed": FIXED}
 
 FREE, SHORTEST, LIMITED = range(3)
 """What decides a predicted stay: the network, its shortest length, or a deadline."""
@@ -58,28 +57,6 @@ class Decoder(NamedTuple):
     score: Floats
     time_score: Floats
     answer: Floats
-
-
-class Nodes(NamedTuple):
-    """A batch of problems by instance and node, as in `features.Problems`."""
-
-    travel: FloatArray
-    open: FloatArray
-    close: FloatArray
-    latest: FloatArray
-    leave_by: FloatArray
-    reward: FloatArray
-    min_stay: FloatArray
-    max_stay: FloatArray
-    rate: FloatArray
-    length: FloatArray
-    piece_start: IntArray
-    budget: FloatArray
-    slack: FloatArray
-    clock: FloatArray
-    time_unit: FloatArray
-    profit_unit: FloatArray
-    vehicles: IntArray
 
 
 class Tree(NamedTuple):
@@ -142,7 +119,8 @@ class Job(NamedTuple):
     nodes of every sample and `report` the sums that are told in the end.
     """
 
-    nodes: Nodes
+    nodes: Tables
+    clock: FloatArray
     decoders: tuple[Decoder, Decoder]
     slopes: tuple[Decoder, Decoder]
     recipe: Recipe
@@ -189,18 +167,19 @@ def sample_tree(
     routing = _decoder(lookups[0])
     staying = routing if lookups[1] is None else _decoder(lookups[1])
     slopes = (Decoder(*map(np.zeros_like, routing)), Decoder(*map(np.zeros_like, staying)))
-    nodes = _nodes(problems, clock)
+    nodes = problems.tables
     batch, size = nodes.latest.shape
     steps = size + int(nodes.vehicles.max(initial=1))
     seeds = np.random.SeedSequence(seed).generate_state(max(batch, 1), np.uint64)
     job = Job(
         nodes=nodes,
+        clock=np.ascontiguousarray(clock.numpy()),
         decoders=(routing, staying),
         slopes=slopes,
         recipe=recipe,
         random=seeds | np.uint64(1),
         tree=_make_tree(recipe.samples * steps + 1, size, recipe.heads),
-        scratch=_make_scratch(size, steps, nodes.rate.shape[1]),
+        scratch=_make_scratch(size, steps, size * nodes.pieces.shape[2]),
         routes=np.zeros((batch, recipe.samples, steps), dtype=np.int64),
         report=np.zeros(8),
     )
@@ -220,30 +199,6 @@ def _decoder(lookup: Lookup) -> Decoder:
         return np.ascontiguousarray(table.detach().numpy())
 
     return Decoder(array(lookup.score), array(lookup.time_score), array(lookup.answer))
-
-
-def _nodes(problems: Problems, clock: Tensor) -> Nodes:
-    batch, tables = problems.batch, problems.tables
-    count, size, pieces = batch.rate.shape
-    return Nodes(
-        travel=tables.travel,
-        open=np.ascontiguousarray(batch.open.numpy()),
-        close=np.ascontiguousarray(batch.close.numpy()),
-        latest=tables.latest,
-        leave_by=tables.leave_by,
-        reward=tables.reward,
-        min_stay=tables.min_stay,
-        max_stay=tables.max_stay,
-        rate=tables.rate.reshape(count, size * pieces),
-        length=tables.length.reshape(count, size * pieces),
-        piece_start=pieces * np.arange(size + 1),
-        budget=tables.budget,
-        slack=np.ascontiguousarray(problems.slack.numpy()[:, 0]),
-        clock=np.ascontiguousarray(clock.numpy()),
-        time_unit=tables.time_unit,
-        profit_unit=tables.profit_unit,
-        vehicles=np.ascontiguousarray(problems.vehicles.numpy()),
-    )
 
 
 def _make_tree(most: int, size: int, heads: int) -> Tree:
@@ -306,20 +261,7 @@ def _harvest(job: Job) -> None:
     """Sample every instance, write its routes, and add its gradients and sums to report."""
     nodes = job.nodes
     for b in range(len(nodes.latest)):
-        arrays = plain_arrays(
-            nodes.travel[b],
-            nodes.open[b],
-            nodes.close[b],
-            nodes.leave_by[b],
-            nodes.reward[b],
-            nodes.min_stay[b],
-            nodes.piece_start,
-            nodes.rate[b],
-            nodes.length[b],
-            nodes.budget[b],
-            nodes.slack[b],
-        )
-        network = network_as_given(arrays)
+        network = network_of(nodes, b)
         total = _grow(job, b, network)
         _reward(job, b, network, total)
         _learn(job, b, total)
@@ -361,7 +303,7 @@ def _decide(job: Job, b: int, network: Network, state: int) -> None:
     choices = tree.choices[state]
     choices[0] = 0
     many = 1
-    for j in range(1, len(choices)):
+    for j in range(1, nodes.size[b]):
         start = earliest(network, place, time, j)
         if start <= nodes.latest[b, j] + slack and not tree.visited[state, j]:
             choices[many] = j
@@ -371,7 +313,7 @@ def _decide(job: Job, b: int, network: Network, state: int) -> None:
     tree.share[state, 0] = 0.0
     if many == 1:
         return
-    clock = time / nodes.clock[b]
+    clock = time / job.clock[b]
     logit, wide = job.scratch.logit, job.scratch.wide
     _attend(job.decoders[0], b, place, clock, choices[:many], tree.routing[state], logit, wide)
     _soften(logit, many, recipe.clip, tree.probability[state], tree.slope[state])
@@ -602,7 +544,7 @@ def _repel(job: Job, b: int, network: Network, leaf: int, steps: int) -> None:
 @lean
 def _learn(job: Job, b: int, total: int) -> None:
     """Go back from the leaves to the start, and add the gradient of every decision."""
-    nodes, recipe, tree = job.nodes, job.recipe, job.tree
+    recipe, tree = job.recipe, job.tree
     for state in range(total - 1, -1, -1):
         if tree.done[state]:
             continue
@@ -613,7 +555,7 @@ def _learn(job: Job, b: int, total: int) -> None:
             if recipe.stay_decoder != FIXED and _stretch(job, b, state):
                 later += _follow(job, b, state, 1, tree.staying[state])
         if recipe.through_time:
-            tree.time_pull[state] = later / nodes.clock[b] + _delay(tree, state)
+            tree.time_pull[state] = later / job.clock[b] + _delay(tree, state)
 
 
 @lean
@@ -709,7 +651,7 @@ def _follow(job: Job, b: int, state: int, which: int, weight: Floats) -> float:
     if which == 1:
         decoder, slope = job.decoders[1], job.slopes[1]
     place, many = tree.node[state], tree.many[state]
-    clock, choices = tree.time[state] / job.nodes.clock[b], tree.choices[state]
+    clock, choices = tree.time[state] / job.clock[b], tree.choices[state]
     size = decoder.answer.shape[2]
     wide = job.scratch.wide
     wide[:] = 0.0

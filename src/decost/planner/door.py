@@ -34,13 +34,13 @@ DEFAULT_METHOD = "auto"
 _MODULES = {
     "auto": ("decost.planner.auto", "METHOD"),
     "columns": ("decost.exact.columns", "METHOD"),
-    "decost": ("decost.learn.policy", "DECOST"),
+    "decost": ("decost.inference.policy", "DECOST"),
     "exact": ("decost.exact.exact", "METHOD"),
     "gfacs": ("decost.baselines.gfacs", "METHOD"),
     "greedy": ("decost.baselines.greedy", "METHOD"),
     "ils": ("decost.baselines.ils", "METHOD"),
     "milp": ("decost.baselines.milp", "METHOD"),
-    "pomo": ("decost.learn.policy", "POMO"),
+    "pomo": ("decost.inference.policy", "POMO"),
     "search": ("decost.search.search", "METHOD"),
 }
 BATCH = 100

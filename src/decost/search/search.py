@@ -68,7 +68,7 @@ def search(instance: Instance, options: SearchOptions) -> Result:
     improved by all local moves, and the last cycle ends when the time does.
     """
     if options.begin == "decost":
-        from decost.learn.policy import warm_up as warm_up_policy
+        from decost.inference.policy import warm_up as warm_up_policy
 
         warm_up_policy()  # before the time counts
     deadline = Deadline(options.time_limit)
@@ -241,7 +241,7 @@ class _Search:
 def _first_plan(instance: Instance, options: SearchOptions, deadline: Deadline) -> Solution:
     start = first_plan(instance, options.start)
     if options.begin == "decost":
-        from decost.learn.policy import PolicyOptions, policy
+        from decost.inference.policy import PolicyOptions, policy
 
         limit = max(0.0, deadline.left)
         learned = policy(instance, PolicyOptions(seed=options.seed, time_limit=limit)).solution

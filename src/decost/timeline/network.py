@@ -165,10 +165,11 @@ def plain_arrays(
     piece_start: IntArray,
     piece_rate: FloatArray,
     piece_length: FloatArray,
+    begin: float,
     budget: float,
     slack: float,
 ) -> Arrays:
-    """Describe one vehicle that leaves place 0 at time 0, and stops with one alternative each."""
+    """Describe one vehicle that begins and ends at place 0, and stops of one alternative each."""
     nodes = len(open)
     return Arrays(
         planes=travel.reshape((1, *travel.shape)),
@@ -187,12 +188,12 @@ def plain_arrays(
         admits=np.ones((1, nodes), dtype=np.bool_),
         type_start=np.zeros(1, dtype=np.int64),
         type_end=np.zeros(1, dtype=np.int64),
-        type_begin=np.zeros(1),
+        type_begin=np.full(1, begin),
         type_due=np.full(1, budget),
         type_plane=np.zeros(1, dtype=np.int64),
         vehicle_type=np.zeros(1, dtype=np.int64),
         bonus=0.0,
-        horizon=budget,
+        horizon=budget - begin,
         slack=slack,
         triangle=False,
     )

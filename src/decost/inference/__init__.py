@@ -1,0 +1,1 @@
+"""Plans by trained networks with numpy and numba alone; training and GPUs are in `learn`."""

@@ -1,0 +1,168 @@
+"""What the engine knows before a choice: the exact consequences of every next step.
+
+The paper's service-time decoder guesses how much time the stops so far will take. The time-profit
+function of the route so far knows it. For every candidate this gives the profit that waiting for
+it buys, what can still be earned on the way to it, and how much time it leaves; for every pair
+of candidates, whether one fits before the other and what it can earn there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decost.compiled import lean
+from decost.inference.problems import Tables
+from decost.inference.rows import Floats
+from decost.inference.shapes import TOKEN_FEATURES
+from decost.problem.instance import BoolArray, FloatArray, IntArray
+from decost.timeline.profile import best_part
+
+FAR = 4.0
+"""Times and profits beyond so many units make no difference."""
+
+BEYOND = 20.0
+"""No feature of a candidate is larger."""
+
+
+class Scene(NamedTuple):
+    """Room for what is told of the candidates of one state, and of pairs of them.
+
+    `tokens` are the features, (candidate, TOKEN_FEATURES), and `pairs` those of serving one right
+    before another, (PAIR_FEATURES, first, second); the others are times and rates in between.
+    """
+
+    node: IntArray
+    tokens: Floats
+    pairs: Floats
+    begin: FloatArray
+    ready: FloatArray
+    late: FloatArray
+    pay: FloatArray
+    longest: FloatArray
+
+
+@lean
+def earliest_nodes(start: FloatArray, live: BoolArray, node: IntArray) -> int:
+    """List home and then the live nodes with the earliest starts; return how many there are."""
+    count = 1
+    node[0] = 0
+    for j in range(1, len(start)):
+        if not live[j]:
+            continue
+        if count == len(node) and start[j] >= start[node[count - 1]]:
+            continue
+        if count < len(node):
+            count += 1
+        place = count - 1
+        while place > 1 and start[node[place - 1]] > start[j]:
+            node[place] = node[place - 1]
+            place -= 1
+        node[place] = j
+    return count
+
+
+@lean
+def describe(
+    tables: Tables,
+    b: int,
+    place: int,
+    time: float,
+    room: float,
+    pool: FloatArray,
+    pieces: int,
+    start: FloatArray,
+    live: BoolArray,
+    position: int,
+    scene: Scene,
+) -> int:
+    """Write the candidates of a state and their features; return how many there are.
+
+    The vehicle of instance `b` can leave a place at a time, and that can be put off for `room`;
+    `pool` holds the pieces of its time-profit function. `start` and `live` say when service could
+    start at each node, and whether it can be chosen; `position` is that of the square. Of more
+    candidates than the scene has room for, those are taken that can start first.
+    """
+    travel, node = tables.travel[b], scene.node
+    unit, profit_unit = tables.time_unit[b], tables.profit_unit[b]
+    count = earliest_nodes(start, live, node)
+    pending = best_part(pool, 0, pieces, np.inf) / profit_unit
+    best_rate = 0.0
+    if pieces > 0:
+        best_rate = pool[0, 0] * unit / profit_unit
+    budget = tables.budget[b] - time
+    for c in range(count):
+        j = node[c]
+        way, home = travel[place, j], travel[j, 0]
+        begin = start[j] - time
+        last = budget if c == 0 else tables.latest[b, j] - time
+        wait = begin - way
+        spare = max(0.0, last - begin)
+        certain = best_part(pool, 0, pieces, min(wait, room)) / profit_unit
+        some = best_part(pool, 0, pieces, min(wait + 0.25 * spare, room)) / profit_unit
+        half = best_part(pool, 0, pieces, min(wait + 0.5 * spare, room)) / profit_unit
+        most = best_part(pool, 0, pieces, min(wait + spare, room)) / profit_unit
+        shortest, longest = tables.min_stay[b, j], tables.max_stay[b, j]
+        reward = tables.reward[b, j]
+        rest = budget - home - begin - shortest
+        limit = min(tables.leave_by[b, j] - time - begin - shortest, rest)
+        own_pieces = tables.pieces[b, j]
+        own = reward + best_part(own_pieces, 0, len(own_pieces), limit)
+        top = 0.0
+        for k in range(len(own_pieces)):
+            top = max(top, own_pieces[k, 0])
+        top *= unit / profit_unit
+        x = tables.xy[b, j, 0] - tables.xy[b, place, 0]
+        y = tables.xy[b, j, 1] - tables.xy[b, place, 1]
+        if position & 1:
+            x = -x
+        if position & 2:
+            y = -y
+        if position & 4:
+            x, y = y, x
+        row = scene.tokens[c]
+        row[0] = 1.0 if c == 0 else 0.0
+        row[1] = x
+        row[2] = y
+        row[3] = way / unit
+        row[4] = np.arcsinh(wait / unit)
+        row[5] = min(begin / unit, FAR)
+        row[6] = np.arcsinh(begin / unit)
+        row[7] = min(spare / unit, FAR)
+        row[8] = np.arcsinh(spare / unit)
+        row[9] = home / unit
+        row[10] = np.arcsinh(budget / unit)
+        row[11] = np.arcsinh(rest / unit)
+        row[12] = top
+        row[13] = longest / unit
+        row[14] = shortest / unit
+        row[15] = reward / profit_unit
+        row[16] = own / profit_unit
+        row[17] = certain
+        row[18] = some - certain
+        row[19] = half - certain
+        row[20] = most - certain
+        row[21] = pending - most
+        row[22] = best_rate
+        row[23] = pending
+        for k in range(TOKEN_FEATURES):
+            row[k] = min(max(row[k], -BEYOND), BEYOND)
+        scene.begin[c] = begin / unit
+        scene.ready[c] = (begin + shortest) / unit
+        scene.late[c] = last / unit
+        scene.pay[c] = top
+        scene.longest[c] = (longest - shortest) / unit
+    for a in range(count):
+        ready, pay, longest = scene.ready[a], scene.pay[a], scene.longest[a]
+        for c in range(count):
+            leg = travel[node[a], node[c]] / unit
+            free = scene.begin[c] - ready - leg  # stay at the first before the second is delayed
+            most = scene.late[c] - ready - leg  # stay at the first before the second is lost
+            scene.pairs[0, a, c] = min(leg, FAR)
+            scene.pairs[1, a, c] = min(max(free, -FAR), FAR)
+            scene.pairs[2, a, c] = min(max(most, -FAR), FAR)
+            scene.pairs[3, a, c] = min(pay * max(0.0, min(free, longest)), FAR)
+            scene.pairs[4, a, c] = min(pay * max(0.0, min(most, longest)), FAR)
+            scene.pairs[5, a, c] = 1.0 if most < 0.0 else 0.0
+    return count
