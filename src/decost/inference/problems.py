@@ -316,7 +316,7 @@ def node_features(tables: Tables, *, turning: bool = False) -> Floats:
             tables.min_stay / time,
         )
         features = np.stack(columns, 2).clip(-LARGEST, LARGEST)  # (batch, node, NODE_FEATURES)
-    features = np.nan_to_num(features).astype(np.float32)
+    features = np.asarray(np.nan_to_num(features), dtype=np.float32)
     if turning:
         features = features.repeat(SYMMETRIES, 0)
         position = np.arange(len(features)) % SYMMETRIES
