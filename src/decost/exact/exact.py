@@ -34,6 +34,7 @@ from decost.exact.labels import (
     sort_queue,
     values_after,
 )
+from decost.exact.quick import Found, solve_quickly
 from decost.method.deadline import Deadline
 from decost.method.options import ImprovingOptions, Method
 from decost.method.progress import BetterPlan, Reporter
@@ -184,9 +185,11 @@ def prove(
         options.progress, deadline, scale, lambda: best_solution(instance, [known.route])
     )
     if instance.alternative_count < SMALL_NODES:
-        deadline.work(lambda: _try_small(instance, known))
+        result = deadline.work(lambda: _try_small(instance, known))
         if known.proven and deadline.interrupted:  # nothing that Ctrl-C could have cut short
             raise KeyboardInterrupt
+        if result is not None:
+            return result
     if not known.proven:
         known.bound = scale.value_bound
         start = first_plan(instance, options.start)
@@ -274,16 +277,41 @@ def values_to_go(
 def warm_up() -> None:
     """Compile or load every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
-    exact(instance, ExactOptions())
+    for one in (instance, instance.replace(travel=instance.travel)):
+        exact(one, ExactOptions())
     for _ in _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), 2**30, Deadline(60.0)):
         pass
 
 
-def _try_small(instance: Instance, known: Known) -> None:
+def _try_small(instance: Instance, known: Known) -> Result | None:
     """Extend some labels without bounds, which is enough for most instances."""
+    if instance.plain:
+        return _judged(instance, solve_quickly([instance], SMALL)[0], known)
     answer, known.value, route, known.labels = solve_small(instance.arrays, SMALL)
     known.route = route.tolist()
     known.proven = answer == DONE
+    return None
+
+
+def _judged(instance: Instance, found: Found, known: Known) -> Result | None:
+    """Give the result if it is proven; what there is of it is known in any case."""
+    known.value, known.labels, known.proven = found.value, found.labels, found.proven
+    if found.proven:
+        details = {"labels": found.labels}
+        return judged(instance, found.solution, proven=True, details=details)
+    known.route = list(found.solution.routes[0].stops)
+    return None
+
+
+def exact_many(instances: Sequence[Instance], options: ExactOptions) -> list[Result | None]:
+    """Solve those of many instances that need little work, in one go."""
+    quick = [k for k, one in enumerate(instances) if one.plain and one.stops < SMALL_NODES]
+    results: list[Result | None] = [None] * len(instances)
+    if quick and options.progress is None:
+        found = solve_quickly([instances[k] for k in quick], SMALL)
+        for k, one in zip(quick, found, strict=True):
+            results[k] = _judged(instances[k], one, Known([], 0.0, math.inf))
+    return results
 
 
 def _search(
@@ -427,4 +455,5 @@ METHOD = Method(
     options=ExactOptions,
     can=("vehicles", "alternatives", "required"),
     warm_up=warm_up,
+    many=exact_many,
 )

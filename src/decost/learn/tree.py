@@ -316,8 +316,11 @@ def _harvest(job: Job) -> None:
             nodes.piece_start,
             nodes.rate[b],
             nodes.length[b],
+            0.0,
             nodes.budget[b],
+            0,
             nodes.slack[b],
+            False,
         )
         network = network_as_given(arrays)
         total = _grow(job, b, network)

@@ -81,7 +81,8 @@ class Method:
 
     `can` names the features (see `decost.method.features`) that it can plan for; an instance with
     another one is refused. `warm_up` compiles or loads what the function needs, and is called once
-    before it. A method that is faster on many instances at once has a function `many` for them.
+    before it. A method that is faster on many instances at once has a function `many` for them; where
+    that answers None, the instance is solved by itself.
     One that calls others names those that it may call for an instance in `uses`.
     """
 
@@ -91,5 +92,5 @@ class Method:
     options: type[Options] = Options
     can: tuple[Feature, ...] = ("teams",)
     warm_up: Callable[[], object] | None = None
-    many: Callable[[Sequence[Instance], Any], list[Result]] | None = None
+    many: Callable[[Sequence[Instance], Any], Sequence[Result | None]] | None = None
     uses: Callable[[Instance], Sequence[str]] | None = None

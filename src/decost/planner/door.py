@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
+import numpy as np
 from pydantic import ValidationError
 
 from decost.method.features import Feature, features_of
@@ -398,13 +399,13 @@ def _solve_into(
         part = instances[first : first + bundle]
         told, last = first, time.perf_counter()
         try:
+            known: Sequence[Outcome | None] = [None] * len(part)
             if chosen.many is not None and not left.is_set():
-                done.update(enumerate(_attempt_many(chosen, settings, part), first))
-                finished.put(range(first, first + len(part)))
-            for index, instance in enumerate(part if chosen.many is None else (), first):
+                known = _attempt_many(chosen, settings, part)
+            for index, (instance, outcome) in enumerate(zip(part, known, strict=True), first):
                 if left.is_set():
                     return
-                done[index] = _attempt(chosen, settings, instance)
+                done[index] = outcome or _attempt(chosen, settings, instance)
                 if index == first + len(part) - 1 or time.perf_counter() - last > TELL:
                     finished.put(range(told, index + 1))
                     told, last = index + 1, time.perf_counter()
@@ -527,15 +528,17 @@ def _attempt(method: Method, options: Options, instance: Instance) -> Outcome:
 
 def _attempt_many(
     method: Method, options: Options, instances: Sequence[Instance]
-) -> Sequence[Outcome]:
-    """Solve some at once; if that fails, one by one, to see which of them it is."""
+) -> Sequence[Outcome | None]:
+    """Solve some at once; if that fails, none, to see which of them it is."""
     try:
         return _run_many(method, options, instances)
     except Exception:
-        return [_attempt(method, options, instance) for instance in instances]
+        return [None] * len(instances)
 
 
-def _run_many(method: Method, options: Options, instances: Sequence[Instance]) -> list[Result]:
+def _run_many(
+    method: Method, options: Options, instances: Sequence[Instance]
+) -> list[Result | None]:
     """Solve some at once; each counts with its share of the time."""
     assert method.many is not None
     for instance in instances:
@@ -543,7 +546,7 @@ def _run_many(method: Method, options: Options, instances: Sequence[Instance]) -
     begin = time.perf_counter()
     results = method.many(instances, options)
     share = (time.perf_counter() - begin) / max(1, len(instances))
-    return [_signed(result, method, options, share) for result in results]
+    return [result and _signed(result, method, options, share) for result in results]
 
 
 def _require_able(method: Method, instance: Instance) -> None:
@@ -566,8 +569,8 @@ _CANNOT: dict[Feature, str] = {
 
 
 def _signed(result: Result, method: Method, options: Options, runtime: float) -> Result:
-    result = replace(result, runtime=runtime, method=method.name, seed=options.seed)
-    if not result.instance.required.any():
+    result = result.signed(method.name, options.seed, runtime)
+    if not np.count_nonzero(result.instance.required):
         return result
     from decost.planner.requirements import with_reasons
 

@@ -10,11 +10,22 @@ EARTH_RADIUS = 6371.0088
 """Mean radius in kilometres."""
 
 
+SQUARES = (1e-100, 1e100)
+"""Between these, squares of coordinates neither lose digits nor overflow."""
+
+
 def straight_lines(xy: FloatArray) -> FloatArray:
     """Euclidean distances between all points."""
     x, y = xy.T
-    distances: FloatArray = np.hypot(x[:, None] - x, y[:, None] - y)
-    return distances
+    across, along = x[:, None] - x, y[:, None] - y
+    far = float(np.abs(xy).max(initial=0.0))
+    if not SQUARES[0] < far < SQUARES[1]:
+        distances: FloatArray = np.hypot(across, along)
+        return distances
+    across *= across
+    along *= along
+    across += along
+    return np.sqrt(across, out=across)
 
 
 def great_circles(lon_lat: FloatArray) -> FloatArray:

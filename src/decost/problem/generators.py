@@ -137,7 +137,11 @@ def _paper(
     rates = stream.rand(count, nodes) * np.float32(10)
     closes = opens + np.float32(window / 4)
     hundred = np.float32(100)
-    xy, opens, closes = xy / hundred, opens / hundred, closes / hundred
+    xy, opens, closes, rates = (
+        numbers.astype(np.float64)
+        for numbers in (xy / hundred, opens / hundred, closes / hundred, rates)
+    )
+    longest = closes - opens
     limit = paper_budget(nodes) if budget is None else budget
     return [
         Instance(
@@ -147,7 +151,7 @@ def _paper(
             open=opens[k],
             close=closes[k],
             rate=rates[k],
-            max_stay=closes[k].astype(np.float64) - opens[k],
+            max_stay=longest[k],
             vehicles=vehicles,
         )
         for k in range(count)

@@ -165,10 +165,13 @@ def plain_arrays(
     piece_start: IntArray,
     piece_rate: FloatArray,
     piece_length: FloatArray,
+    begin: float,
     budget: float,
+    end: int,
     slack: float,
+    triangle: bool,
 ) -> Arrays:
-    """Describe one vehicle that leaves place 0 at time 0, and stops with one alternative each."""
+    """Describe one vehicle that leaves place 0, and stops with one alternative each."""
     nodes = len(open)
     return Arrays(
         planes=travel.reshape((1, *travel.shape)),
@@ -186,15 +189,15 @@ def plain_arrays(
         required=np.zeros(nodes, dtype=np.bool_),
         admits=np.ones((1, nodes), dtype=np.bool_),
         type_start=np.zeros(1, dtype=np.int64),
-        type_end=np.zeros(1, dtype=np.int64),
-        type_begin=np.zeros(1),
+        type_end=np.full(1, end),
+        type_begin=np.full(1, begin),
         type_due=np.full(1, budget),
         type_plane=np.zeros(1, dtype=np.int64),
         vehicle_type=np.zeros(1, dtype=np.int64),
         bonus=0.0,
-        horizon=budget,
+        horizon=budget - begin,
         slack=slack,
-        triangle=False,
+        triangle=triangle,
     )
 
 
@@ -447,18 +450,27 @@ def _write_direct_starts(arrays: Arrays, kind: int, early: FloatArray, late: Flo
     for i in range(1, len(early)):
         if arrays.admits[kind, i]:
             late[i] = last_start(arrays, kind, i)
-            way = arrays.planes[plane, start, arrays.place[i]]
-            time = max(begin + way, arrays.open[i])
-            if can_start(arrays, i, time):
-                early[i] = time
+            early[i] = first_start(arrays, i, begin + arrays.planes[plane, start, arrays.place[i]])
 
 
 @inlined
 def last_start(arrays: Arrays, kind: int, i: int) -> float:
     """Latest start of service from where a vehicle is at its end in time, going there directly."""
     home = arrays.planes[arrays.type_plane[kind], arrays.place[i], arrays.type_end[kind]]
-    end = min(arrays.type_due[kind] - home, arrays.leave_by[i])
-    return float(min(arrays.close[i], end - arrays.min_stay[i]))
+    return start_before(arrays, i, arrays.type_due[kind] - home)
+
+
+@inlined
+def start_before(arrays: Arrays, i: int, leave: float) -> float:
+    """Latest start of service of who has to leave then, or by its own deadline."""
+    return float(min(arrays.close[i], min(leave, arrays.leave_by[i]) - arrays.min_stay[i]))
+
+
+@inlined
+def first_start(arrays: Arrays, i: int, arrive: float) -> float:
+    """Start of service of who arrives then, infinite if that breaks a deadline."""
+    time = max(arrive, arrays.open[i])
+    return float(time) if can_start(arrays, i, time) else np.inf
 
 
 @inlined
@@ -525,6 +537,5 @@ def latest_starts(arrays: Arrays, kind: int) -> FloatArray:
         for i in range(1, nodes):
             if not done[i] and arrays.admits[kind, i]:
                 way = travel[arrays.place[i], arrays.place[best]]
-                end = min(late[best] - way, arrays.leave_by[i])
-                late[i] = max(late[i], min(arrays.close[i], end - arrays.min_stay[i]))
+                late[i] = max(late[i], start_before(arrays, i, late[best] - way))
     return late
