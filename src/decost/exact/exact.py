@@ -185,9 +185,7 @@ def prove(
         options.progress, deadline, scale, lambda: best_solution(instance, [known.route])
     )
     if instance.alternative_count < SMALL_NODES:
-        result = deadline.work(lambda: _try_small(instance, known))
-        if known.proven and deadline.interrupted:  # nothing that Ctrl-C could have cut short
-            raise KeyboardInterrupt
+        result = deadline.attempt(lambda: _try_small(instance, known))
         if result is not None:
             return result
     if not known.proven:

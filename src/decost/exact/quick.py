@@ -86,10 +86,9 @@ def _found(instances: Sequence[Instance], answers: Answers) -> list[Found]:
         answers.value.tolist(), answers.labels.tolist(), answers.proven.tolist(), strict=True
     )
     for b, (instance, other) in enumerate(zip(instances, others, strict=True)):
-        route = idle_route(instance)
-        if first[b] < first[b + 1]:
-            depart, finish = times[b]
-            route = Route(tuple(visits[first[b] : first[b + 1]]), finish, depart)
+        depart, finish = times[b]
+        mine = tuple(visits[first[b] : first[b + 1]])
+        route = Route(mine, finish, depart) if mine else idle_route(instance)
         found.append(Found(Solution((route,)), *other))
     return found
 

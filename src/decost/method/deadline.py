@@ -85,11 +85,7 @@ class Deadline:
         Gives its answer, or None if it was interrupted itself.
         """
         if current_thread() is not main_thread():
-            try:
-                return function()
-            except KeyboardInterrupt:  # by what else runs until this deadline
-                self.interrupt()
-                return None
+            return self.attempt(function)  # Ctrl-C may come by what else runs until this deadline
         try:
             aside = Aside(function, again=True)
         except KeyboardInterrupt:  # it may have begun all the same
@@ -102,6 +98,17 @@ class Deadline:
                 self.interrupt()
         try:
             return aside.answer()
+        except KeyboardInterrupt:
+            self.interrupt()
+            return None
+
+    def attempt(self, function: Callable[[], Answer]) -> Answer | None:
+        """Do something short right here.
+
+        Gives its answer, or None if Ctrl-C came.
+        """
+        try:
+            return function()
         except KeyboardInterrupt:
             self.interrupt()
             return None
