@@ -81,9 +81,9 @@ class Method:
 
     `can` names the features (see `decost.method.features`) that it can plan for; an instance with
     another one is refused. `warm_up` compiles or loads what the function needs, and is called once
-    before it. A method that is faster on many instances at once has a function `many` for them; where
-    that answers None, the instance is solved by itself.
-    One that calls others names those that it may call for an instance in `uses`.
+    before it. A method that is faster on many instances at once has a function `many` for them; an
+    instance for which that answers None is solved by itself. One that calls others names those that
+    it may call for an instance in `uses`.
     """
 
     name: str

@@ -194,7 +194,7 @@ class _Search:
         known = network.alternative[1 : network.alternatives + 1]
         for r, route in enumerate(routes):
             nodes = 1 + np.searchsorted(known, route)
-            start, end = network.starts[kind[r]], network.ends[kind[r]]
+            start, end, _ = network.types[kind[r]].tolist()
             self.memory.size[r] = len(nodes)
             self.memory.nodes[r, : len(nodes) + 2] = [start, *nodes, end]
 

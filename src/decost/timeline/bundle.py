@@ -124,9 +124,7 @@ def _farthest(xy: FloatArray) -> float:
 
 
 @lean
-def _find_in_reach(
-    whole: Arrays, xy: FloatArray, speed: float, kept: IntArray
-) -> tuple[int, int]:
+def _find_in_reach(whole: Arrays, xy: FloatArray, speed: float, kept: IntArray) -> tuple[int, int]:
     """List the depot and the stops that matter; return how many they are, and their pieces."""
     far = _farthest(xy)
     begin, due, end = whole.type_begin[0], whole.type_due[0], whole.type_end[0]
@@ -151,7 +149,11 @@ def _copy(whole: Arrays, xy: FloatArray, speed: float, kept: IntArray, part: Arr
     size = 0
     for k in range(len(kept)):
         i = kept[k]
-        part.open[k], part.close[k], part.leave_by[k] = whole.open[i], whole.close[i], whole.leave_by[i]
+        part.open[k], part.close[k], part.leave_by[k] = (
+            whole.open[i],
+            whole.close[i],
+            whole.leave_by[i],
+        )
         part.reward[k], part.min_stay[k] = whole.reward[i], whole.min_stay[i]
         for p in range(whole.piece_start[i], whole.piece_start[i + 1]):
             part.piece_rate[size] = whole.piece_rate[p]
