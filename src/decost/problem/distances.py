@@ -17,15 +17,17 @@ SQUARES = (1e-100, 1e100)
 def straight_lines(xy: FloatArray) -> FloatArray:
     """Euclidean distances between all points."""
     x, y = xy.T
-    across, along = x[:, None] - x, y[:, None] - y
+    across: FloatArray = x[:, None] - x
+    along: FloatArray = y[:, None] - y
     far = float(np.abs(xy).max(initial=0.0))
     if not SQUARES[0] < far < SQUARES[1]:
-        distances: FloatArray = np.hypot(across, along)
-        return distances
+        far_apart: FloatArray = np.hypot(across, along)
+        return far_apart
     across *= across
     along *= along
     across += along
-    return np.sqrt(across, out=across)
+    np.sqrt(across, out=across)
+    return across
 
 
 def great_circles(lon_lat: FloatArray) -> FloatArray:

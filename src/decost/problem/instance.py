@@ -277,7 +277,7 @@ class Instance:
         put("_columns", by_alternative[2:])
         validate_columns(self, by_alternative, rate is None or max_stay is not None)
         if pieces is None:
-            found = one_piece(*by_alternative[:2], self._columns[1])
+            found = one_piece(by_alternative[0], by_alternative[1], self._columns[1])
         else:
             found = many_pieces(self, pieces)
         for field, values in zip(("start", "rate", "length"), found, strict=True):
@@ -595,7 +595,7 @@ class Instance:
     @property
     def alternative_count(self) -> int:
         """Number of alternatives of all stops."""
-        return self._columns.shape[1] - 1
+        return int(self._columns.shape[1]) - 1
 
     @cached_property
     def alternative_open(self) -> FloatArray:
@@ -778,7 +778,8 @@ class Instance:
         if len(self.speeds) == 1:
             lengths /= self.speeds[0]
             return lengths[None]
-        return lengths / np.array(self.speeds)[:, None, None]
+        planes: FloatArray = lengths / np.array(self.speeds)[:, None, None]
+        return planes
 
     @cached_property
     def vehicle_plane(self) -> IntArray:

@@ -35,24 +35,24 @@ class Bundle(NamedTuple):
 
 def make_bundle(instances: Sequence[Instance]) -> Bundle:
     """Put plain instances together."""
+    points = [one.xy for one in instances if one.xy is not None]
     size = np.zeros((len(instances) + 1, 3), dtype=np.int64)
-    sizes = [(len(one.xy), one.nodes, len(one._piece_rate)) for one in instances]  # type: ignore[arg-type]
+    sizes = [
+        (len(xy), one.nodes, len(one._piece_rate))
+        for xy, one in zip(points, instances, strict=True)
+    ]
     np.cumsum(np.array(sizes, dtype=np.int64).reshape(-1, 3), axis=0, out=size[1:])
     limits = [(one.begin, one.budget, one.speed, one.tolerance / 1000) for one in instances]
     return Bundle(
-        xy=_joined([one.xy for one in instances]),
-        columns=_joined([one._columns for one in instances], axis=1),
-        piece_start=_joined([one._piece_start for one in instances]),
-        piece_rate=_joined([one._piece_rate for one in instances]),
-        piece_length=_joined([one._piece_length for one in instances]),
+        xy=np.concatenate(points),
+        columns=np.concatenate([one._columns for one in instances], axis=1),
+        piece_start=np.concatenate([one._piece_start for one in instances]),
+        piece_rate=np.concatenate([one._piece_rate for one in instances]),
+        piece_length=np.concatenate([one._piece_length for one in instances]),
         size=size,
         end=np.array([one.end for one in instances], dtype=np.int64),
         limit=np.array(limits, dtype=np.float64).reshape(-1, 4),
     )
-
-
-def _joined(arrays: Sequence[FloatArray | IntArray | None], axis: int = 0) -> FloatArray | IntArray:
-    return np.concatenate(arrays, axis=axis)  # type: ignore[arg-type]
 
 
 @jit
