@@ -133,7 +133,7 @@ class Result:
         Parameters
         ----------
         time_limit
-            Seconds for all of it; a minute by default.
+            Seconds for all of it; 2 by default.
         """
         from decost.planner.explanation import MOST, explain
 
