@@ -176,7 +176,7 @@ def test_ctrl_c_ends_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plans_nearby_are_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before any question is asked, a stop costs what the best plan with it one step away does."""
-    (instance,) = generate("mixed", nodes=12, budget=2.5, seed=3)
+    (instance,) = generate("mixed", nodes=30, budget=4, seed=3)
     result = decost.solve(instance)
     order = list(result.solution.routes[0].stops)
     asked = []

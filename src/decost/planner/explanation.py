@@ -24,6 +24,9 @@ Why: TypeAlias = Hindrance | Literal["worthless", "required", "costs"]
 MOST = 2.0
 """Seconds for all of an explanation, unless told."""
 
+MOST_FOR_A_PAGE = 10.0
+"""The same for a report, which is read more than once."""
+
 NEAR = 0.3
 """Share of them for plans that are near the one to explain."""
 
@@ -141,15 +144,15 @@ class Explanation:
                 {
                     "stop": instance.label(one.stop),
                     "why": one.why,
-                    "cost": one.cost if math.isfinite(one.cost) else None,
-                    "proven": one.proven,
+                    "cost": float(one.cost) if math.isfinite(one.cost) else None,
+                    "proven": bool(one.proven),
                     "words": one.in_words(instance),
                 }
                 for one in self.nearest_first
             ],
-            "unit_value": self.unit_value,
+            "unit_value": float(self.unit_value),
             "unit_required": self.unit_required,
-            "unit_proven": self.unit_proven,
+            "unit_proven": bool(self.unit_proven),
             "words": self.value_in_words,
         }
 
