@@ -7,6 +7,7 @@ const EARTH = 40075016.686; // metres around the equator
 const MOST_ZOOM = 400;
 const TILE = 256;
 const TEXT = 12;
+const MANY = 150; // stops in view
 const PAPER_MAP = [688, 416]; // pixels on a page, as page.css has it
 
 /** Draw the map of a scene; null if its places have no coordinates. */
@@ -76,13 +77,13 @@ function frame(view, places) {
   const [xs, ys] = [places.map((place) => place.x), places.map((place) => place.y)];
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
   const [top, bottom] = [Math.min(...ys), Math.max(...ys)];
-  const room = Math.min(48, view.width / 8);
+  const [room, beside] = [Math.min(40, view.width / 10), 60]; // at the right are buttons
   const widest = Math.max(Math.abs(right), Math.abs(bottom), 1e-9);
   const scale = Math.min(
-    (view.width - 2 * room) / Math.max(right - left, 1e-9 * widest),
+    (view.width - room - beside) / Math.max(right - left, 1e-9 * widest),
     (view.height - 2 * room) / Math.max(bottom - top, 1e-9 * widest),
   );
-  return { x: (left + right) / 2, y: (top + bottom) / 2, scale };
+  return { x: (left + right) / 2 + (beside - room) / 2 / scale, y: (top + bottom) / 2, scale };
 }
 
 function fit(view, places) {
@@ -267,9 +268,11 @@ function labelsLayer(scene, markers) {
 function placeLabels(view, order) {
   const inside = ([x, y]) => x > 0 && y > 0 && x < view.width && y < view.height;
   const seen = order.filter((marker) => inside(marker.at));
+  const many = seen.length > MANY;
   const taken = seen.map(({ at: [x, y], reach }) => [x - reach, y - reach, x + reach, y + reach]);
   const shown = [];
   for (const marker of seen.slice(0, 400)) {
+    if (many && marker.rank === 1) break; // names of stops that are left out come when it is enlarged
     const text = marker.text.length > 28 ? `${marker.text.slice(0, 19)}…${marker.text.slice(-8)}` : marker.text;
     const width = textWidth(text, TEXT) + 4;
     const gap = marker.reach + 4;
