@@ -160,11 +160,10 @@ function arrow([x, y], [toX, toY]) {
 
 function markersOf(scene, hub, visits) {
   const most = Math.max(...scene.stops.map((stop) => stop.full), 1e-12);
-  const crowded = Math.min(1, Math.sqrt(60 / Math.max(scene.stops.length, 1)));
   const markers = scene.stops.map((stop, number) => {
     const found = visits.get(number);
     const worth = Math.sqrt(stop.full / most);
-    const radius = (found ? 7 + 5 * worth : 3.5 + 3.5 * worth) * (0.45 + 0.55 * crowded);
+    const radius = found ? 7 + 5 * worth : 3.5 + 3.5 * worth;
     return stopMarker(scene, hub, number, found, radius);
   });
   markers.sort((one, other) => one.rank - other.rank);
@@ -182,11 +181,13 @@ function stopMarker(scene, hub, number, found, radius) {
     group.style.setProperty("--route", scene.vehicles[found.vehicle].colour);
     group.append(svg("text", { class: "order" }, String(found.order)));
   }
-  if (stop.required) group.append(svg("text", { class: "star", x: radius, y: -radius }, "★"));
+  const star = stop.required ? svg("text", { class: "star" }, "★") : null;
+  if (star) group.append(star);
   standFor(group, hub, { stop: number });
   return {
     group,
     circle,
+    star,
     radius,
     number,
     vehicle: found?.vehicle,
@@ -218,7 +219,9 @@ function markersLayer(scene, markers) {
   const element = svg("g", { class: "stops" });
   element.append(...markers.map((marker) => marker.group));
   const move = (view) => {
-    const grown = Math.min(1.8, Math.max(1, (view.scale / view.fit) ** 0.3));
+    const apart = Math.sqrt((view.width * view.height) / markers.length);
+    const larger = Math.sqrt(Math.max(1, view.scale / view.fit));
+    const grown = Math.min(1.5, Math.max(0.45, Math.min(1, apart / 60) * larger));
     for (const marker of markers) {
       const [x, y] = pixel(view, marker.place);
       marker.at = [x, y];
@@ -226,6 +229,8 @@ function markersLayer(scene, markers) {
       marker.group.setAttribute("transform", `translate(${near(x)} ${near(y)})`);
       if (marker.circle) {
         marker.circle.setAttribute("r", near(marker.reach));
+        marker.star?.setAttribute("x", near(marker.reach));
+        marker.star?.setAttribute("y", near(-marker.reach));
         marker.group.classList.toggle("small", marker.reach < 7);
       }
     }
