@@ -18,7 +18,7 @@ BELOW = {"compiled", "draws"}
 MAY_KNOW = {
     "problem": set(),
     "files": {"problem", "method"},  # a result is what `write` writes
-    "show": {"problem", "files"},
+    "show": {"problem", "files", "method"},
     "timeline": {"problem", *BELOW},
     "method": {"problem", *BELOW},
     "search": {"problem", "timeline", "method", *BELOW},
@@ -31,6 +31,7 @@ MAY_KNOW = {
 
 ALLOWED = {
     ("method/result.py", "planner"): "result.explain() is short for the planner's",
+    ("method/result.py", "show"): "and result.report() for a page of it",
     ("search/search.py", "learn"): "a search may begin with a network's plan, if it is asked to",
     ("baselines/gfacs.py", "learn"): "ants are guided by a trained heatmap",
     ("learn/heatmap.py", "baselines"): "a heatmap is made for ants",
@@ -89,8 +90,7 @@ READERS = {
     "learn/rollout.py": "the twin for tensors",
     "learn/tree.py": "hands the tables of a batch to the timeline",
     "learn/view.py": "what a network sees of a candidate",
-    "planner/explanation.py": "says that a stop is closed",
-    "planner/requirements.py": "says that a required stop is closed",
+    "planner/requirements.py": "says that a stop is closed",
     "planner/replanning.py": "when a visit that a vehicle is on its way to begins",
     "bench/stays.py": "an independent linear program",
     "bench/time_profit.py": "a worked example",

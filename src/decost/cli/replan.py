@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from decost.cli.options import given_options
+from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
 from decost.cli.progress import best_so_far, prepare_method
 from decost.cli.shared import (
@@ -20,7 +21,6 @@ from decost.cli.shared import (
     end_by_status,
     labels,
     one_instance,
-    require_other,
 )
 from decost.planner.door import DEFAULT_METHOD
 
@@ -52,7 +52,13 @@ def run(
     profit: Profit = "fixed",
     truncate: Truncate = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the whole plan.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the whole plan: .json, .ics, .geojson.")
+    ] = None,
+    report: Report = None,
+    tiles: Tiles = None,
+    date: Day = None,
+    explain_time: ExplainTime = None,
     out_instance: Annotated[
         Path | None, typer.Option(help="Write the instance, with what is new.")
     ] = None,
@@ -69,13 +75,13 @@ def run(
     from decost.planner.replanning import replan
 
     instance = one_instance(file, profit, truncate, vehicles, "a plan is for one instance")
-    for path in (out, out_instance):
-        if path is not None:
-            require_writable(path)
-    if out is not None:
-        require_other(out, file)
-        if out_instance is not None and linked(out) == linked(out_instance):
-            raise InputError(f"--out {out}, --out-instance: one would overwrite the other")
+    outputs = Outputs(file, out=out, report=report, tiles=tiles, date=date)
+    outputs.require(instance)
+    if out_instance is not None:
+        require_writable(out_instance)
+        for option, path in outputs.paths.items():
+            if linked(path) == linked(out_instance):
+                raise InputError(f"{option} {path}, --out-instance: one would overwrite the other")
     given: dict[str, Any] = {
         "done": [stop for words in done or () for stop in labels(instance, "--done", words)],
         "drop": [stop for words in drop or () for stop in labels(instance, "--drop", words)],
@@ -91,17 +97,18 @@ def run(
     prepare_method(method, [instance])
     with best_so_far(method) as watched:
         result = replan(instance, old, _time(now), **given, **watched)
-    if out is not None:
-        write(result, out)
+    outputs.write_plan(result)
     if out_instance is not None:
         write(result.instance, out_instance)
+    if report is not None:
+        outputs.write_report(result, outputs.explain(result, explain_time))
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     else:
         print_plan(result)
-        for path in (out, out_instance):
-            if path is not None:
-                typer.echo(f"wrote {path}")
+        outputs.tell()
+        if out_instance is not None:
+            typer.echo(f"wrote {out_instance}")
     end_by_status([result.status])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,4 +95,8 @@ def draw(instance: Instance, solution: Any, path: Path) -> None:
     from decost.show.page import save_figure
     from decost.show.plan import plot_plan
 
-    save_figure(plot_plan(instance, solution), path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        save_figure(plot_plan(instance, solution), path)
+    for words in dict.fromkeys(str(one.message) for one in said):
+        typer.echo(f"decost: {words}", err=True)

@@ -20,6 +20,8 @@ import numpy as np
 from decost.files import limits
 from decost.files.arrays import arrays_of, read_arrays
 from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon, read_trip
+from decost.files.calendar import Dates, plan_as_calendar, require_calendar
+from decost.files.geojson import plan_as_geojson, require_degrees
 from decost.files.instances import instance_dict, instance_of, pretty
 from decost.files.json import parsed
 from decost.files.limits import FormatError
@@ -121,18 +123,28 @@ def read_any(
     return instances, is_set
 
 
-def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> None:
+def write(
+    thing: Instance | Sequence[Instance] | Result, path: str | Path, *, date: Dates | None = None
+) -> None:
     """Write an instance or a result as JSON, or a set of instances as `.npz` or `.jsonl`.
 
     The file is written whole or not at all. With one of the endings of a set, an instance is
-    written as a set of one.
+    written as a set of one. A result becomes a calendar or a map by the ending `.ics` (with the
+    `date`) or `.geojson`; `result.report` writes it as a page.
+
+    Parameters
+    ----------
+    thing
+        What to write.
+    path
+        Where to.
+    date
+        Of a calendar: the first day of the plan, as 2026-05-04, or one for each vehicle by its id.
     """
     if isinstance(thing, Instance) and Path(path).suffix in (".npz", ".jsonl"):
         thing = [thing]
     if isinstance(thing, Result):
-        version = version_of(thing.instance)
-        head = {"format": "decost-solution", "version": version, "instance": thing.instance.name}
-        write_text(path, json.dumps(head | thing.to_dict(), indent=1) + "\n")
+        write_text(path, _plan_text(thing, path, date))
     elif isinstance(thing, Instance):
         text = pretty(_described(path, thing))
         limits.require_size(path, text, limits.MAX_BYTES)
@@ -151,6 +163,30 @@ def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> No
         write_text(path, "".join(lines))
     else:
         raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
+
+
+def require_plan_file(path: str | Path, instance: Instance, date: Dates | None = None) -> None:
+    """Refuse, before a plan is made, what `write` would refuse of every plan."""
+    ending = Path(path).suffix.lower()
+    if ending == ".ics":
+        require_calendar(path, instance, date)
+    elif ending == ".geojson":
+        require_degrees(path, instance)
+    elif ending in (".html", ".htm"):
+        raise FormatError(f"{path}: a page is written by result.report, or by --report")
+
+
+def _plan_text(result: Result, path: str | Path, date: Dates | None) -> str:
+    """Give a plan as the ending of its file asks for."""
+    require_plan_file(path, result.instance, date)
+    ending = Path(path).suffix.lower()
+    if ending == ".ics":
+        return plan_as_calendar(path, result.instance, result.solution, date)
+    if ending == ".geojson":
+        return plan_as_geojson(result.instance, result.solution)
+    version = version_of(result.instance)
+    head = {"format": "decost-solution", "version": version, "instance": result.instance.name}
+    return json.dumps(head | result.to_dict(), indent=1) + "\n"
 
 
 def _described(where: str | Path, instance: Instance) -> dict[str, Any]:

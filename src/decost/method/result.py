@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from decost.problem.instance import Instance
@@ -139,11 +140,40 @@ class Result:
         Parameters
         ----------
         time_limit
-            Seconds for all of it; a minute by default.
+            Seconds for all of it; 2 by default.
         """
         from decost.planner.explanation import MOST, explain
 
         return explain(self, time_limit=MOST if time_limit is None else time_limit)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        explain_time: float | None = None,
+        tiles: str | None = None,
+    ) -> None:
+        """Write the plan as a page: map, schedule, timetables, what was left out and why.
+
+        It is one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path
+            Where to, as .html.
+        explain_time
+            Seconds to find out why stops are left out; 10 by default.
+        tiles
+            Address of a background map with {z}, {x} and {y}, which the page then asks for it; for
+            places with latitude and longitude.
+        """
+        from decost.planner.explanation import MOST_FOR_A_PAGE, explain
+        from decost.show.report import require_report, write_report
+
+        require_report(self.instance, path, tiles)
+        limit = MOST_FOR_A_PAGE if explain_time is None else explain_time
+        explanation = explain(self, time_limit=limit).to_dict()
+        write_report(self, path, explanation=explanation, tiles=tiles)
 
     def __repr__(self) -> str:
         bound = "none" if self.bound is None else f"{self.bound:.6g}"
