@@ -338,7 +338,42 @@ def _search(
     if better_plan is None:
         root().extend(no_bounds(), deadline, seconds, GUESS)
         yield
-    yield from root().prove(deadline, problem.penalties, PROVE)
+    if problem.bounds_seconds() <= deadline.left:
+        ascent = Ascent(problem, problem.penalties, known.value)
+        yield from root().prove(deadline, ascent, PROVE)
+
+
+class Ascent:
+    """Bounds for labels that are improved step by step, by their penalties.
+
+    The penalties are where they begin; `steps` is how fine the grid is.
+    """
+
+    def __init__(
+        self, problem: Problem, penalty: FloatArray, target: float, steps: int | None = None
+    ) -> None:
+        self._problem = problem
+        self._grid = make_grid(*problem, steps or problem.grid_steps())
+        self._penalty = penalty.copy()
+        self._state = np.array([1.0, np.inf, 0.0])
+        self.bounds = self._next(target)
+
+    @property
+    def bound(self) -> float:
+        """Bound on all routes."""
+        return float(self.bounds.root[0])
+
+    def improve(self, deadline: Deadline, target: float, grain: float = 0.0) -> None:
+        """Move the penalties until a deadline, unless the bound meets a target before."""
+        while (
+            deadline.left > 0 and self._state[0] > LAST_STEP and rounded(self.bound, grain) > target
+        ):
+            better = self._next(target)
+            if better.root[0] < self.bound:
+                self.bounds = better
+
+    def _next(self, target: float) -> Bounds:
+        return improve_penalties(*self._problem, self._grid, self._penalty, self._state, target)
 
 
 class Labels:
@@ -368,28 +403,15 @@ class Labels:
         self.done = False
 
     def prove(
-        self, deadline: Deadline, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
+        self, deadline: Deadline, ascent: Ascent, rule: int, patience: float = FIRST_PATIENCE
     ) -> Iterator[None]:
-        """Improve bounds and extend labels in turn until all is known; stop where you like.
-
-        The penalties are where the bounds begin, and are improved in place. Nothing is done if
-        there is no time for bounds.
-        """
-        problem, known, grain = self._problem, self._known, self._grain
-        if problem.bounds_seconds() > deadline.left:
-            return
-        grid = make_grid(*problem, problem.grid_steps())
-        state = np.array([1.0, np.inf, 0.0])
-        bounds = improve_penalties(*problem, grid, penalty, state, known.value)
-        known.bound = min(known.bound, rounded(bounds.root[0], grain))
+        """Improve bounds and extend labels in turn until all is known; stop where you like."""
+        known, grain = self._known, self._grain
+        known.bound = min(known.bound, rounded(ascent.bound, grain))
         while not self.done and not self.full and deadline.left > 0:
-            part = deadline.child(patience)
-            while part.left > 0 and state[0] > LAST_STEP and known.bound > known.value:
-                better = improve_penalties(*problem, grid, penalty, state, known.value)
-                if better.root[0] < bounds.root[0]:
-                    bounds = better
-                known.bound = min(known.bound, rounded(bounds.root[0], grain))
-            self.extend(bounds, deadline, 2 * patience, rule)
+            ascent.improve(deadline.child(patience), known.value, grain)
+            known.bound = min(known.bound, rounded(ascent.bound, grain))
+            self.extend(ascent.bounds, deadline, 2 * patience, rule)
             patience *= 1.5
             yield
 
