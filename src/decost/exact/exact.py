@@ -185,7 +185,13 @@ def prove(
         options.progress, deadline, scale, lambda: best_solution(instance, [known.route])
     )
     if instance.alternative_count < SMALL_NODES:
-        result = deadline.attempt(lambda: _try_small(instance, known))
+        try:
+            result = _try_small(instance, known)
+        except KeyboardInterrupt:
+            deadline.interrupt()
+            result = _try_small(instance, known)
+            if known.proven:  # nothing that Ctrl-C could have cut short
+                raise
         if result is not None:
             return result
     if not known.proven:

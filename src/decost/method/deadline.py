@@ -85,7 +85,11 @@ class Deadline:
         Gives its answer, or None if it was interrupted itself.
         """
         if current_thread() is not main_thread():
-            return self.attempt(function)  # Ctrl-C may come by what else runs until this deadline
+            try:
+                return function()
+            except KeyboardInterrupt:  # by what else runs until this deadline
+                self.interrupt()
+                return None
         try:
             aside = Aside(function, again=True)
         except KeyboardInterrupt:  # it may have begun all the same
@@ -98,17 +102,6 @@ class Deadline:
                 self.interrupt()
         try:
             return aside.answer()
-        except KeyboardInterrupt:
-            self.interrupt()
-            return None
-
-    def attempt(self, function: Callable[[], Answer]) -> Answer | None:
-        """Do something short right here.
-
-        Gives its answer, or None if Ctrl-C came.
-        """
-        try:
-            return function()
         except KeyboardInterrupt:
             self.interrupt()
             return None
