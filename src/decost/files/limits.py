@@ -22,6 +22,9 @@ MAX_COLONS = 1_000_000
 MAX_NAMES = 2_000
 """Most names in one object of an instance or plan."""
 
+MAX_VALUES = 20_000
+"""Most values in one list of an instance or plan; a row of a matrix has a number for each place."""
+
 MAX_EMPTY_LINES = 100_000
 """Most empty lines of a `.jsonl` set."""
 
