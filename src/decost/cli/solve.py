@@ -11,15 +11,12 @@ import typer
 from decost.cli.options import Fields, SchemaCommand, given_options, own_fields
 from decost.cli.printing import print_plan
 from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     InstanceFile,
-    Profit,
-    Truncate,
-    Vehicles,
     draw,
     end_by_status,
-    read_file,
     require_other,
     require_picture,
 )
@@ -44,6 +41,7 @@ class SolveCommand(SchemaCommand):
         return own_fields(get_method(given.get("method", DEFAULT_METHOD)).options)
 
 
+@reads
 def run(
     context: typer.Context,
     file: InstanceFile,
@@ -52,9 +50,7 @@ def run(
         float | None, typer.Option(help="Seconds; the best plan so far is returned.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the method's random generator.")] = 0,
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
     threads: Annotated[
         int | None,
         typer.Option(help="Of a set, instances to solve at a time (one a core); else for search."),
@@ -85,7 +81,7 @@ def run(
     Further options of a method are given as --name value, too: decost solve --method M --help
     lists them.
     """
-    instances, is_set = read_file(file, profit, truncate, vehicles)
+    instances, is_set = reading.read(file)
     _require_outputs(file, out, plot)
     if is_set:
         _require_for_a_set(file, plot, start, explain=explain)

@@ -26,7 +26,22 @@ MAX_VALUES = 20_000
 """Most values in one list of an instance or plan; a row of a matrix has a number for each place."""
 
 MAX_EMPTY_LINES = 100_000
-"""Most empty lines of a `.jsonl` set."""
+"""Most empty lines of a `.jsonl` set or a table."""
+
+MAX_CELLS = 300_000
+"""Most cells of a table."""
+
+MAX_MATRIX_CELLS = 4_100_000
+"""Most cells of a table of travel times."""
+
+MAX_WORKBOOK_BYTES = 48 * 2**20
+"""Largest workbook, unpacked."""
+
+MAX_ROWS = 25_000
+"""Most rows of a table: as many as all alternatives and places of an instance."""
+
+MAX_LINE = 2**20
+"""Most characters of a line of a table."""
 
 MAX_WORDS = 100
 """Words of a line of a benchmark file that are looked at."""

@@ -139,6 +139,18 @@ class Result:
 
         return explain(self, time_limit=MOST if time_limit is None else time_limit)
 
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Give the plan as a data frame: a row for every start, visit and end, times as numbers.
+
+        Parameters
+        ----------
+        library
+            Whose data frame; by default that of pandas if it is there, else of polars.
+        """
+        from decost.files.frames import to_frame
+
+        return to_frame(self, library)
+
     def __repr__(self) -> str:
         bound = "none" if self.bound is None else f"{self.bound:.6g}"
         return (
