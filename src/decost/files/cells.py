@@ -7,7 +7,9 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -77,10 +79,20 @@ class Faults:
         shown = "" if value is None else f" = {shortened(value)}"
         self.add(f"{where}, {heading}{shown}", why)
 
+    def meant(self, word: str | None, known: Iterable[str]) -> str:
+        """Ask what may be meant, as long as anybody will read it."""
+        return did_you_mean(word or "", known) if len(self._lines) < MOST_FAULTS else ""
+
     def refuse(self) -> None:
         """Raise an error if there are any."""
         if self._lines:
             raise TableError(list(self._lines))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Give a question to add to a complaint, if there is something like it."""
+    close = get_close_matches(word[:100], list(islice(known, 1000)), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 class Size:
@@ -227,10 +239,5 @@ def text_of_rows(rows: Iterable[Sequence[Value]], separator: str) -> str:
     file = StringIO(newline="")
     writer = csv.writer(file, delimiter=separator, lineterminator="\n")
     for row in rows:
-        writer.writerow(
-            [
-                quoted(cell) if isinstance(cell, str) else "" if cell is None else cell
-                for cell in row
-            ]
-        )
+        writer.writerow([quoted(cell) if isinstance(cell, str) else cell for cell in row])
     return file.getvalue()

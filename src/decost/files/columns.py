@@ -6,7 +6,7 @@ import datetime
 import logging
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeAlias
@@ -437,9 +437,3 @@ class Cells:
         match = re.fullmatch(r"(.*?) ?([1-9]\d?)", word, re.ASCII)
         field, several = fields.get(match[1], ("", False)) if match else ("", False)
         return (field, int(match[2])) if match and several else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Give a question to add to a complaint, if there is something like it."""
-    close = get_close_matches(word, list(known), 1)
-    return f"; did you mean {close[0]!r}?" if close else ""

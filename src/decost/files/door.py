@@ -175,7 +175,8 @@ def _read_table(
             return None
     text = ""
     if not is_book and not is_json:
-        start = data[:20_000].decode("latin-1") if b"\0" not in data[:2] else ""
+        marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        start = data[:20_000].decode("utf-16" if marked else "latin-1", "ignore")
         named = path.suffix.lower() in SEPARATORS
         if not named and not holds_table(start):
             return None

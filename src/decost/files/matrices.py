@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from decost.files.cells import MOST_FAULTS, Faults, Sheet
-from decost.files.columns import Style, did_you_mean, number
+from decost.files.columns import Style, number
 from decost.problem.fields import FloatArray
 
 
@@ -26,7 +26,7 @@ def matrix_of(sheet: Sheet, names: Sequence[str], faults: Faults) -> FloatArray:
         for name in dict.fromkeys(names):
             if name not in there:
                 faults.add(
-                    sheet.where, f"there is no {kind} for {name!r}{did_you_mean(name, there)}"
+                    sheet.where, f"there is no {kind} for {name!r}{faults.meant(name, there)}"
                 )
     first = [str(row[0]) for row in sheet.rows[1:]]
     for kind, found in (("columns", Counter(head[1:])), ("rows", Counter(first))):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from decost.files.cells import Faults, Sheet, Value, plain
+from decost.files.cells import Faults, Sheet, Value, did_you_mean, plain
 from decost.files.columns import (
     CLOSED,
     PLACES,
@@ -16,7 +16,6 @@ from decost.files.columns import (
     Cells,
     Row,
     Style,
-    did_you_mean,
     headings,
     number,
 )
@@ -262,7 +261,7 @@ class _Reading:
             if kind == "alternative":
                 other = row.get("alternative")
                 if other not in stops:
-                    why = f"there is no such stop{did_you_mean(other or '', stops)}"
+                    why = f"there is no such stop{self.faults.meant(other, stops)}"
                     row.fault("alternative", why)
                     continue
                 own = self._profit(row, stops[other][0]["min_stay"])
@@ -273,7 +272,7 @@ class _Reading:
                     self._require_point(row)
                     own |= self._point(row)
                 stops[other][1].extend(self._ways(row, own))
-        if not stops:
+        if not stops and not self.places.has("kind"):
             self.faults.add(self.places.sheet.where, "has no stop: what is it worth to be there?")
         return [Stop(**record, alternatives=ways) for record, ways in stops.values()]
 
@@ -328,7 +327,9 @@ class _Reading:
         known = self._names()
         for name in found or ():
             if name not in known:
-                row.fault("vehicles", f"there is no vehicle {name!r}{did_you_mean(name, known)}")
+                row.fault(
+                    "vehicles", f"there is no vehicle {name!r}{self.faults.meant(name, known)}"
+                )
         return found
 
     def _names(self) -> list[str]:
@@ -352,7 +353,7 @@ class _Reading:
             except ValueError:
                 pass
         if name != DEPOT or DEPOT not in self.kinds.values():
-            known = did_you_mean(name, self.named)
+            known = self.faults.meant(name, self.named)
             such = "46.0725 11.1194" if self.geographic else "3.5 4"
             why = f"there is no row of this name{known or f', nor is it a pair such as {such}'}"
             row.fault(field, why)
@@ -375,9 +376,7 @@ class _Reading:
         try:
             if parse_time(other) < parse_time(one):
                 after = " (after midnight: 02:00+1)" if isinstance(other, str) else ""
-                row.fault(
-                    last, f"is before {first}s, {one}{after}".replace("begins", "begin"), index
-                )
+                row.fault(last, f"is before {row.heading(first, index)}, {one}{after}", index)
         except ValueError:
             pass  # noted already
 

@@ -34,7 +34,7 @@ def holds_workbook(data: bytes) -> bool:
             names = archive.namelist()
     except (zipfile.BadZipFile, ValueError, OSError):
         return b"xl/" in data[:10_000] or b"[Content_Types].xml" in data[:10_000]
-    return "[Content_Types].xml" in names or "mimetype" in names
+    return not {"[Content_Types].xml", "mimetype", "xl/workbook.xml"}.isdisjoint(names)
 
 
 def sheets_of_workbook(path: str | Path, data: bytes) -> dict[str, Sheet]:
