@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
+from decost.files import limits
 from decost.files.cells import Faults, Sheet, Value, column_letter, plain
 from decost.problem.clock_times import parse_time
 from decost.problem.speeds import parse_speed
@@ -404,6 +405,9 @@ class Cells:
         if not best:
             some = ", ".join(one.heading for one in self._columns.values())
             self.faults.add(self.sheet.where, f"has no row of headings, such as {some}")
+            return len(self.sheet.rows), []
+        if len(self.sheet.rows[first]) > limits.MAX_COLUMNS:
+            self.faults.add(self.sheet.where, f"has more than {limits.MAX_COLUMNS} columns")
             return len(self.sheet.rows), []
         places = [self._field(fields, cell) for cell in self.sheet.rows[first]]
         for index, cell in enumerate(self.sheet.rows[first]):

@@ -37,6 +37,18 @@ MAX_MATRIX_CELLS = 4_100_000
 MAX_WORKBOOK_BYTES = 48 * 2**20
 """Largest workbook, unpacked."""
 
+MAX_TEXT_BYTES = 8 * 2**20
+"""Most text in the cells of a workbook, unpacked."""
+
+MAX_PART_BYTES = 2**19
+"""Largest other part of a workbook, such as its styles."""
+
+MAX_TAGS = 400_000
+"""Most XML tags of a workbook; a cell has about four."""
+
+MAX_COLUMNS = 500
+"""Most columns of a table."""
+
 MAX_ROWS = 25_000
 """Most rows of a table: as many as all alternatives and places of an instance."""
 

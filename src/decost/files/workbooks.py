@@ -6,14 +6,25 @@ Formulas are not worked out: a cell is what the program that saved the file has 
 from __future__ import annotations
 
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from decost.files import limits
-from decost.files.cells import Faults, Sheet, Size, Value, column_letter, quoted, unquoted
+from decost.files.cells import (
+    MOST_FAULTS,
+    Faults,
+    Sheet,
+    Size,
+    Value,
+    column_letter,
+    quoted,
+    unquoted,
+)
 from decost.files.limits import FormatError
 
 MOST_SHEETS = 20
@@ -42,11 +53,17 @@ def sheets_of_workbook(path: str | Path, data: bytes) -> dict[str, Sheet]:
     for mark, why in _OTHERS.items():
         if data.startswith(mark):
             raise FormatError(f"{path}: {why}")
-    openpyxl = _openpyxl()
     _require_harmless(path, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and the like, which are not looked at
+        return _sheets(path, data)
+
+
+def _sheets(path: str | Path, data: bytes) -> dict[str, Sheet]:
+    openpyxl = _openpyxl()
     try:
         book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
-        formulas = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=False)
+        formulas = None
         if len(book.worksheets) > MOST_SHEETS:
             raise FormatError(f"{path}: has more than {MOST_SHEETS} sheets")
         faults = Faults()
@@ -55,10 +72,12 @@ def sheets_of_workbook(path: str | Path, data: bytes) -> dict[str, Sheet]:
             where = f"{path}: sheet {sheet.title!r}"
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 xml = archive.read(sheet._worksheet_path)
-            for merged in _MERGED.findall(xml):
+            for merged in islice(_MERGED.findall(xml), MOST_FAULTS):
                 faults.add(f"{where}: {merged.decode()}", "are merged cells: split them")
             found = _sheet(where, sheet, faults)
             if re.search(rb"<(?:\w+:)?f\b", xml):
+                if formulas is None:
+                    formulas = openpyxl.load_workbook(BytesIO(data), read_only=True)
                 _require_values(where, found, formulas[sheet.title], faults)
             sheets[sheet.title] = found
     except FormatError:
@@ -90,8 +109,22 @@ def _require_harmless(path: str | Path, data: bytes) -> None:
                     f"{path}: is {size} bytes unpacked, at most {limits.MAX_WORKBOOK_BYTES}"
                 )
             names = {entry.filename for entry in entries}
+            tags = 0
             for entry in entries:
-                part = archive.read(entry) if entry.filename.endswith((".xml", ".rels")) else b""
+                if not entry.filename.endswith((".xml", ".rels")):
+                    continue  # pictures are not looked at
+                most = _most_bytes(entry.filename)
+                if entry.file_size > most:
+                    raise FormatError(
+                        f"{path}: {entry.filename}: is {entry.file_size} bytes, at most {most}"
+                    )
+                part = archive.read(entry)
+                tags += part.count(b"<")
+                if tags > limits.MAX_TAGS:
+                    raise FormatError(
+                        f"{path}: {entry.filename}: has more than {limits.MAX_TAGS} marks, about "
+                        f"{limits.MAX_TAGS // 4} cells: save it as .csv"
+                    )
                 if b"<!DOCTYPE" in part.replace(b"\0", b""):
                     raise FormatError(f"{path}: {entry.filename}: has a DOCTYPE, which is refused")
     except FormatError:
@@ -100,6 +133,13 @@ def _require_harmless(path: str | Path, data: bytes) -> None:
         raise FormatError(f"{path}: broken .xlsx file: {error}") from None
     if "xl/workbook.xml" not in names:
         raise FormatError(f"{path}: is no workbook that can be read: save it as .xlsx or .csv")
+
+
+def _most_bytes(part: str) -> int:
+    """How large a part of a workbook may be; all but the cells are read as a whole."""
+    if part.startswith("xl/worksheets/"):
+        return limits.MAX_WORKBOOK_BYTES
+    return limits.MAX_TEXT_BYTES if part == "xl/sharedStrings.xml" else limits.MAX_PART_BYTES
 
 
 def _sheet(where: str, sheet: Any, faults: Faults) -> Sheet:
