@@ -32,6 +32,7 @@ MAY_KNOW = {
 ALLOWED = {
     ("method/result.py", "planner"): "result.explain() is short for the planner's",
     ("method/result.py", "show"): "and result.report() for a page of it",
+    ("method/result.py", "files"): "result.to_frame() is short for that of the tables",
     ("search/search.py", "learn"): "a search may begin with a network's plan, if it is asked to",
     ("baselines/gfacs.py", "learn"): "ants are guided by a trained heatmap",
     ("learn/heatmap.py", "baselines"): "a heatmap is made for ants",

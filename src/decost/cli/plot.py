@@ -7,25 +7,21 @@ from typing import Annotated
 
 import typer
 
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     PlanFile,
-    Profit,
-    Truncate,
-    Vehicles,
     draw,
-    read_file,
     require_picture,
 )
 
 
+@reads
 def run(
     file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance.")],
     solution: PlanFile,
     out: Annotated[Path, typer.Option(help=".png, .pdf or .svg; or .html for a report.")],
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
 ) -> None:
     """Draw a plan: the route on a map and the timeline, or all of it on a page."""
     from decost.files.door import read_solution
@@ -36,7 +32,7 @@ def run(
     is_page = out.suffix.lower() == ".html"
     if not is_page:
         require_picture(out)
-    instances, is_set = read_file(file, profit, truncate, vehicles)
+    instances, is_set = reading.read(file)
     if is_set:
         raise InputError(f"{file}: holds a set; only a single plan can be drawn")
     plan = read_solution(solution, instances[0])

@@ -12,19 +12,17 @@ from decost.cli.options import given_options
 from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
 from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     PlanFile,
-    Profit,
-    Truncate,
-    Vehicles,
     end_by_status,
     labels,
-    one_instance,
 )
 from decost.planner.door import DEFAULT_METHOD
 
 
+@reads
 def run(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance.")],
@@ -48,9 +46,7 @@ def run(
         float | None, typer.Option(help="Seconds; the best plan so far is returned.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the method's random generator.")] = 0,
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the whole plan: .json, .ics, .geojson.")
@@ -74,7 +70,7 @@ def run(
     from decost.files.writing import linked, require_writable
     from decost.planner.replanning import replan
 
-    instance = one_instance(file, profit, truncate, vehicles, "a plan is for one instance")
+    instance = reading.read_one(file, "a plan is for one instance")
     outputs = Outputs(file, out=out, report=report, tiles=tiles, date=date)
     outputs.require(instance)
     if out_instance is not None:

@@ -12,14 +12,11 @@ from decost.cli.options import Fields, SchemaCommand, given_options, own_fields
 from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
 from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     InstanceFile,
-    Profit,
-    Truncate,
-    Vehicles,
     end_by_status,
-    read_file,
 )
 from decost.cli.solve_set import rows_of, solve_set
 from decost.method.options import ImprovingOptions
@@ -43,6 +40,7 @@ class SolveCommand(SchemaCommand):
         return own_fields(get_method(given.get("method", DEFAULT_METHOD)).options)
 
 
+@reads
 def run(
     context: typer.Context,
     file: InstanceFile,
@@ -51,9 +49,7 @@ def run(
         float | None, typer.Option(help="Seconds; the best plan so far is returned.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the method's random generator.")] = 0,
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
     threads: Annotated[
         int | None,
         typer.Option(help="Of a set, instances to solve at a time (one a core); else for search."),
@@ -89,7 +85,7 @@ def run(
     """
     from decost.planner.door import solve
 
-    instances, is_set = read_file(file, profit, truncate, vehicles)
+    instances, is_set = reading.read(file)
     outputs = Outputs(file, out=out, plot=plot, report=report, tiles=tiles, date=date)
     outputs.require(None if is_set else instances[0])
     explain = explain or (explain_time is not None and report is None)

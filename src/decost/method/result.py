@@ -175,6 +175,18 @@ class Result:
         explanation = explain(self, time_limit=limit).to_dict()
         write_report(self, path, explanation=explanation, tiles=tiles)
 
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Give the plan as a data frame: a row for every start, visit and end, times as numbers.
+
+        Parameters
+        ----------
+        library
+            Whose data frame; by default that of pandas if it is there, else of polars.
+        """
+        from decost.files.frames import to_frame
+
+        return to_frame(self, library)
+
     def __repr__(self) -> str:
         bound = "none" if self.bound is None else f"{self.bound:.6g}"
         return (
