@@ -180,7 +180,6 @@ def test_hover_and_zoom(tmp_path: Path) -> None:
         row = driver.find_element("css selector", "tr.visit")
         name = row.find_element("css selector", ".what bdi").text
         driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", row)
-        driver.execute_async_script("setTimeout(arguments[0], 100)")
         ActionChains(driver).move_to_element(row).perform()
         tip = driver.find_element("css selector", ".tip")
         assert tip.is_displayed()

@@ -23,11 +23,11 @@ from decost.files.arrays import arrays_of, read_arrays
 from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon, read_trip
 from decost.files.calendar import Dates, plan_as_calendar, require_calendar
 from decost.files.cells import text_of
-from decost.files.geojson import plan_as_geojson, require_degrees
 from decost.files.instances import instance_dict, instance_of, pretty
 from decost.files.json import parsed
 from decost.files.limits import FormatError
 from decost.files.lines import holds_lines, read_lines
+from decost.files.plan_geojson import plan_as_geojson, require_degrees
 from decost.files.plans import read_solution, read_solutions
 from decost.files.points import holds_features
 from decost.files.table_files import (

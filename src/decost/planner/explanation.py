@@ -14,10 +14,11 @@ from decost.method.result import Result
 from decost.method.value import Scale, judged
 from decost.planner.door import solve
 from decost.planner.requirements import Hindrance, Obstacle, Reach
+from decost.problem.checker import choose_alternatives
 from decost.problem.instance import Instance
-from decost.problem.plan import Solution
+from decost.problem.plan import Solution, alternative_numbers
 from decost.timeline.network import ALL_TYPES, useful_alternatives
-from decost.timeline.routes import optimal_stays, solution_for
+from decost.timeline.routes import best_solution, optimal_stays, solution_for, stays_along
 
 Why: TypeAlias = Hindrance | Literal["worthless", "required", "costs"]
 
@@ -248,9 +249,12 @@ def _left_out(questions: _Questions, stop: int, near: Solution | None, unit: flo
     result = questions.result
     instance = result.instance
     visited = [visit.stop for visit in result.solution.visits if instance.required[visit.stop]]
-    start = near or _alone(instance, stop)
-    if questions.over and near is None and (visited or start is None):
-        return LeftOut(stop, "costs", proven=False)
+    start = near
+    if start is None and not (questions.over and visited):  # which a plan with it alone leaves out
+        start = _alone(instance, stop)
+    if questions.over:
+        profit = -math.inf if start is None else start.profit
+        return LeftOut(stop, "costs", result.profit - profit, proven=False)
     forced = questions.ask(_requiring(instance, [*visited, stop]), start)
     scale = Scale(forced.instance)
     proven = scale.proven(forced)
@@ -280,33 +284,41 @@ def _near_plans(
 ) -> dict[int, Solution]:
     """Make a plan with each stop: this one with the stop more, or in the place of another.
 
-    Stops come in the order of what they can earn. Required stops of the plan stay in it.
+    Stops come in the order of what they can earn. Required stops of the plan stay in it, and
+    visits keep their alternatives.
     """
     instance = result.instance
-    orders = [list(route.stops) for route in result.solution.routes]
-    worth = optimal_stays(instance, orders, vehicles=range(len(orders)))
+    solution = choose_alternatives(instance, result.solution)
+    routes = [alternative_numbers(instance, route) for route in solution.routes]
+    worth = stays_along(instance, routes, range(len(routes)))
     plans: dict[int, Solution] = {}
     if not worth.feasible:
         return plans
+    arrays = instance.arrays
     deadline = deadline.child(seconds)
     for stop in sorted(stops, key=lambda stop: -instance.full_profits[stop]):
         if deadline.left <= 0:
             break
         tries = [
-            (vehicle, [*order[:place], stop, *order[place + dropped :]])
-            for vehicle, order in enumerate(orders)
+            (vehicle, [*route[:place], way, *route[place + dropped :]])
+            for vehicle, route in enumerate(routes)
+            for way in range(arrays.first[stop], arrays.first[stop + 1])
+            if arrays.admits[arrays.vehicle_type[vehicle], way]
             for dropped in (0, 1)
-            for place in range(len(order) + 1 - dropped)
-            if not (dropped and instance.required[order[place]])
+            for place in range(len(route) + 1 - dropped)
+            if not (dropped and instance.required[instance.alternative_stop[route[place]]])
         ]
+        if not tries:
+            continue
         vehicles = [vehicle for vehicle, _ in tries]
-        found = optimal_stays(instance, [order for _, order in tries], vehicles=vehicles).profit
+        found = stays_along(instance, [route for _, route in tries], vehicles).profit
         gains = found - worth.profit[vehicles]
         best = int(np.argmax(gains))
         if gains[best] > -math.inf:
-            vehicle, order = tries[best]
-            changed = [*orders[:vehicle], order, *orders[vehicle + 1 :]]
-            plans[stop] = solution_for(instance, changed)
+            vehicle, route = tries[best]
+            plans[stop] = best_solution(
+                instance, [*routes[:vehicle], route, *routes[vehicle + 1 :]]
+            )
     return plans
 
 

@@ -9,13 +9,16 @@ export function makeTip(scene, hub) {
   const tip = html("div", { class: "tip", role: "status", hidden: true });
   const visits = visitsOf(scene);
   const reasons = new Map(scene.left_out.map((one) => [one.stop, one.words]));
+  let anchor = null;
   hub.watch((focus, at) => {
+    anchor = at;
     tip.hidden = focus === null || focus.stop === undefined || at === null;
     if (tip.hidden) return;
     tip.replaceChildren(...describe(scene, focus.stop, visits.get(focus.stop), reasons));
     place(tip, at.getBoundingClientRect());
   });
-  addEventListener("scroll", () => (tip.hidden = true), { passive: true });
+  const follow = () => tip.hidden || place(tip, anchor.getBoundingClientRect());
+  addEventListener("scroll", follow, { passive: true, capture: true });
   return tip;
 }
 
