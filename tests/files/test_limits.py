@@ -89,6 +89,7 @@ LARGE: dict[str, tuple[str, str]] = {
         HEAD + '"stops": [], "travel": [' + ("[" + "0," * 99 + "0],") * 10**5 + "[]]}",
         "travel = list of 100001",
     ),
+    "brackets": ("[" * 10**7, "is no known format"),
     "newlines": ("\n" * 10**7, "is empty"),
     "blanks": ("1 1 1 1\n" + " \n" * 10**7, "has no depot"),
     "words": ("1 1 1 1\n0 0\n" + "1 " * 10**7, "node 1: out of order, must be 0"),
