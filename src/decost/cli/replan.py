@@ -10,7 +10,7 @@ import typer
 
 from decost.cli.options import given_options
 from decost.cli.printing import print_plan
-from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.progress import best_so_far
 from decost.cli.shared import (
     InputError,
     PlanFile,
@@ -88,7 +88,6 @@ def run(
         given["time_limit"] = time_limit
     given |= given_options(context)
     old = read_solution(plan, instance)
-    prepare_method(method, [instance])
     with best_so_far(method) as watched:
         result = replan(instance, old, _time(now), **given, **watched)
     if out is not None:

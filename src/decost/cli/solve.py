@@ -10,7 +10,7 @@ import typer
 
 from decost.cli.options import Fields, SchemaCommand, given_options, own_fields
 from decost.cli.printing import print_plan
-from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.progress import best_so_far
 from decost.cli.shared import (
     InputError,
     InstanceFile,
@@ -149,7 +149,6 @@ def _solve_and_write(
     from decost.files.door import write
     from decost.planner.door import solve
 
-    prepare_method(method, [instance])
     with best_so_far(method) as watched:
         result = solve(instance, method, **options, **watched)
     if out is not None:

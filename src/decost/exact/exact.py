@@ -271,8 +271,8 @@ def values_to_go(
         return list(pool.map(run, instances, routes, masks))
 
 
-def warm_up() -> None:
-    """Compile or load every kernel, by solving a small problem with and without bounds."""
+def rehearse() -> None:
+    """Call every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     exact(instance, ExactOptions())
     for _ in _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), 2**30, Deadline(60.0)):
@@ -426,5 +426,5 @@ METHOD = Method(
     function=exact,
     options=ExactOptions,
     can=("vehicles", "alternatives", "required"),
-    warm_up=warm_up,
+    rehearse=rehearse,
 )
