@@ -12,7 +12,7 @@ import decost
 
 SOURCE = Path(decost.__file__).parent
 
-BELOW = {"compiled", "draws"}
+BELOW = {"compiled", "compiling", "draws"}
 """What every room with kernels may know."""
 
 MAY_KNOW = {
@@ -25,7 +25,10 @@ MAY_KNOW = {
     "exact": {"problem", "timeline", "method", "search", *BELOW},
     "baselines": {"problem", "timeline", "method", "search", *BELOW},
     "learn": {"problem", "files", "show", "timeline", "method", "search", "exact", *BELOW},
-    "planner": {"problem", "files", "timeline", "method", "search", "exact", "baselines", "learn"},
+    "planner": {
+        *("problem", "files", "timeline", "method", "search", "exact", "baselines", "learn"),
+        *BELOW,
+    },
 }
 """What a room may import beside itself, anywhere in its files."""
 

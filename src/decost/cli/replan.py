@@ -11,7 +11,7 @@ import typer
 from decost.cli.options import given_options
 from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
-from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.progress import best_so_far
 from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
@@ -90,7 +90,6 @@ def run(
         given["time_limit"] = time_limit
     given |= given_options(context)
     old = read_solution(plan, instance)
-    prepare_method(method, [instance])
     with best_so_far(method) as watched:
         result = replan(instance, old, _time(now), **given, **watched)
     outputs.write_plan(result)

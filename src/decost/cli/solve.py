@@ -11,7 +11,7 @@ import typer
 from decost.cli.options import Fields, SchemaCommand, given_options, own_fields
 from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
-from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.progress import best_so_far
 from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
@@ -102,7 +102,6 @@ def run(
         return
     if start is not None:
         options["start"] = _read_start(start, method, instances[0])
-    prepare_method(method, instances)
     with best_so_far(method) as watched:
         result = solve(instances[0], method, **options, **watched)
     _show(result, outputs, as_json, explain, explain_time)

@@ -709,8 +709,8 @@ def _combine(
     return best if found.proven else None
 
 
-def warm_up() -> None:
-    """Compile or load every kernel, by solving a small problem with and without bounds."""
+def rehearse() -> None:
+    """Call every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     for small in (True, False):
         incumbent = Incumbent([[], []], 0.0, np.inf)
@@ -723,5 +723,5 @@ METHOD = Method(
     function=columns,
     options=ExactOptions,
     can=FEATURES,
-    warm_up=warm_up,
+    rehearse=rehearse,
 )

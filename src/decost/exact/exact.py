@@ -278,8 +278,8 @@ def values_to_go(
         return list(pool.map(run, instances, routes, masks))
 
 
-def warm_up() -> None:
-    """Compile or load every kernel, by solving a small problem with and without bounds."""
+def rehearse() -> None:
+    """Call every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     for one in (instance, instance.replace(travel=instance.travel)):
         exact(one, ExactOptions())
@@ -480,6 +480,6 @@ METHOD = Method(
     function=exact,
     options=ExactOptions,
     can=("vehicles", "alternatives", "required"),
-    warm_up=warm_up,
+    rehearse=rehearse,
     many=exact_many,
 )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.compiled import jit
+from decost.compiled import jit, lean
 from decost.problem.instance import FloatArray, IntArray
 from decost.timeline.network import Network
 
@@ -96,7 +96,7 @@ def useful_arcs(network: Network, graph: Graph) -> None:
         graph.first[i + 1] = arcs
 
 
-@jit
+@lean
 def find_between(
     network: Network, graph: Graph, i: int, between: IntArray, served: FloatArray
 ) -> int:
@@ -130,7 +130,7 @@ def find_between(
     return found
 
 
-@jit
+@lean
 def latest_leave(network: Network, i: int) -> float:
     """Latest end of service at a node that can earn anything; a start is left at once."""
     here = network.node[i]
@@ -142,7 +142,7 @@ def latest_leave(network: Network, i: int) -> float:
     return float(min(last, here.leave_by))
 
 
-@jit
+@lean
 def mark_short_cuts(network: Network, shortest: FloatArray, worth: FloatArray) -> None:
     """Give infinite worth to stops on a way that is shorter than the direct one.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -240,9 +239,8 @@ class Reach:
         return any(after[way] <= self._late[kind][way] + slack for way in self._ways(stop))
 
 
-@cache
-def warm_up() -> None:
-    """Compile or load the kernels."""
+def rehearse() -> None:
+    """Call every kernel."""
     places = [[0, 0], [1, 0], [0, 1]]
     near = Instance(budget=9, xy=places, required=[False, True, True], close=[0, 1, 1])
     for instance in (near, near.replace(xy=None, travel=1 - np.eye(3))):
