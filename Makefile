@@ -8,7 +8,12 @@ READY := $(VENV)/ready
 
 MINUTES ?= 30
 
-.PHONY: help setup demo test fuzz lint tables clean
+# Two lists of methods that take about as long to compile, one a core.
+ONE := exact columns
+OTHER := search ils greedy
+CARRIED := src/decost/kernels
+
+.PHONY: help setup demo test fuzz lint tables wheel cold-start clean
 
 help:
 	@echo "make demo    set up, plan the example day trip, write out/city.png"
@@ -16,9 +21,16 @@ help:
 	@echo "make fuzz    set up, look for faults with random instances for MINUTES=30"
 	@echo "make lint    set up, run ruff and mypy"
 	@echo "make tables  set up, fill the tables of the pages from docs/results/data"
+	@echo "make wheel   set up, make a wheel that carries its machine code, and try it"
+	@echo "make cold-start  set up, measure the first plan after an installation"
 	@echo "make clean   remove the environment and the picture of the day trip"
 
 setup: $(READY)
+	@$(call compile,)
+
+# Kernels that are there already are only loaded.
+compile = $(1) $(RUN) -m decost.cli.prepare $(OTHER) 2> /dev/null & \
+	$(1) $(RUN) -m decost.cli.prepare $(ONE) && wait $$!
 
 $(PLANNER): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "decost needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -47,6 +59,17 @@ lint: setup
 
 tables: setup
 	$(RUN) -m decost.bench.docs
+
+wheel: $(READY)
+	rm -rf $(CARRIED) $(VENV)/carried
+	@$(call compile,DECOST_KERNELS=compile NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=$(VENV)/carried)
+	mv $(VENV)/carried/decost $(CARRIED)
+	@$(RUN) -c 'import numba; print(numba.__version__)' > $(CARRIED)/numba.txt
+	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist . ; code=$$?; rm -rf $(CARRIED); exit $$code
+	$(RUN) tests/wheel.py dist
+
+cold-start: $(READY)
+	@$(RUN) tests/cold_start.py
 
 clean:
 	rm -rf $(VENV) out/city.png

@@ -1,15 +1,18 @@
-"""Test of the care for compiled code that a change elsewhere has made wrong."""
+"""Tests of how kernels are compiled, and kept."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numba
 import pytest
 
 from decost.compiled import cache_folders, drop_stale_code
+from decost.compiling import clock, standstill
 
 KERNEL = """
 from numba import njit
@@ -62,3 +65,46 @@ def test_numba_keeps_its_code_there(central: bool, tmp_path: Path) -> None:
         os.utime(source, (2e9, 2e9))
         drop_stale_code(source.parent)
     assert not compiled[0].exists()
+
+
+DRAW = """
+import sys
+import numba
+
+if sys.argv[1] == "newer":
+    numba.version_info = numba.version_info._replace(short=(0, 999))
+from decost.draws import draw, random_state
+
+state = random_state(7)
+print(type(draw).__name__, [draw(state) for _ in range(3)])
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+def test_numba_that_is_not_known(tmp_path: Path) -> None:
+    """With a newer numba, kernels are compiled in its own way, to the same effect."""
+    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", DRAW, which],
+            env=settings,
+            check=True,
+            timeout=300,
+            capture_output=True,
+            text=True,
+        ).stdout.split(maxsplit=1)
+        for which in ("known", "newer")
+    ]
+    assert [name for name, _ in said] == ["Kernel", "CPUDispatcher"]
+    assert said[0][1] == said[1][1]
+
+
+def test_clock_stands_still() -> None:
+    """Time in which kernels are compiled does not count, also if one calls another."""
+    before = clock()
+    with standstill(), standstill():
+        time.sleep(0.05)
+        assert clock() - before < 0.04
+    assert clock() - before < 0.04
+    time.sleep(0.05)
+    assert clock() - before >= 0.05

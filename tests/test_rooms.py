@@ -12,13 +12,13 @@ import decost
 
 SOURCE = Path(decost.__file__).parent
 
-BELOW = {"compiled", "draws"}
+BELOW = {"compiled", "compiling", "draws"}
 """What every room with kernels may know."""
 
 MAY_KNOW = {
     "problem": set(),
     "files": {"problem", "method"},  # a result is what `write` writes
-    "show": {"problem", "files"},
+    "show": {"problem", "files", "method"},
     "timeline": {"problem", *BELOW},
     "method": {"problem", *BELOW},
     "search": {"problem", "timeline", "method", *BELOW},
@@ -31,12 +31,15 @@ MAY_KNOW = {
     },
     "planner": {
         *("problem", "files", "timeline", "method", "search", "exact", "baselines", "inference"),
+        *BELOW,
     },
 }
 """What a room may import beside itself, anywhere in its files."""
 
 ALLOWED = {
     ("method/result.py", "planner"): "result.explain() is short for the planner's",
+    ("method/result.py", "show"): "and result.report() for a page of it",
+    ("method/result.py", "files"): "result.to_frame() is short for that of the tables",
     ("search/search.py", "inference"): "a search may begin with a network's plan, if asked to",
     ("inference/heatmap.py", "baselines"): "a heatmap is made for ants",
     ("inference/policy.py", "learn"): "a GPU is torch's",
@@ -96,8 +99,7 @@ READERS = {
     "learn/batched_stays.py": "the twin for tensors",
     "learn/rollout.py": "the twin for tensors",
     "learn/tree.py": "which stops can be chosen, and how long a predicted stay may be",
-    "planner/explanation.py": "says that a stop is closed",
-    "planner/requirements.py": "says that a required stop is closed",
+    "planner/requirements.py": "says that a stop is closed",
     "planner/replanning.py": "when a visit that a vehicle is on its way to begins",
     "bench/stays.py": "an independent linear program",
     "bench/time_profit.py": "a worked example",

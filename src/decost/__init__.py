@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decost.exact.exact import values_to_go
     from decost.files.door import read, read_set, read_solution, write
+    from decost.files.frames import from_frame
     from decost.files.limits import FormatError
     from decost.method.options import ImprovingOptions, Method, MethodError, Options
     from decost.method.progress import Progress
@@ -57,6 +58,7 @@ _LAZY = {
     "Violation": "problem.checker",
     "Visit": "problem.plan",
     "check": "problem.checker",
+    "from_frame": "files.frames",
     "generate": "problem.generators",
     "get_method": "planner.door",
     "list_methods": "planner.door",
@@ -100,6 +102,7 @@ __all__ = [
     "Violation",
     "Visit",
     "check",
+    "from_frame",
     "generate",
     "get_method",
     "list_methods",

@@ -19,12 +19,37 @@ Halt: TypeAlias = npt.NDArray[np.uint8]
 Records: TypeAlias = Any
 """An array of records: in a kernel `records[k].field`, elsewhere `records["field"]`."""
 
+KNOWN = ((0, 68),)
+"""Versions of numba whose internals `decost.quick_compiling` knows."""
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
-jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+_SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_QUICK = numba.version_info.short in KNOWN
 
-# For a function that is called in a hot loop with many arrays, which are costly to pass.
-inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+DISABLED = bool(getattr(numba.config, "DISABLE_JIT", 0))
+"""Whether kernels are not compiled at all."""
+
+
+def compile_with(function: Function, **settings: Any) -> Function:
+    """Compile a function by some settings of numba's.
+
+    By its internals, if they are known; else in numba's own way, which takes twice as long.
+    """
+    if DISABLED:
+        return function
+    if not _QUICK:
+        plain: Function = numba.njit(cache=True, **_SETTINGS, **settings)(function)
+        return plain
+    from decost.quick_compiling import Kernel
+
+    quick: Any = Kernel(function, **_SETTINGS, **settings)
+    return quick  # type: ignore[no-any-return]
+
+
+def jit(function: Function) -> Function:
+    """Compile a function that makes arrays."""
+    return compile_with(function)
 
 
 def lean(function: Function) -> Function:
@@ -32,11 +57,12 @@ def lean(function: Function) -> Function:
 
     Counting costs more than all the rest of a short function that is handed many arrays.
     """
-    settings: dict[str, Any] = {"_nrt": False}
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", **settings)(
-        function
-    )
-    return compiled
+    return compile_with(function, _nrt=False)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function that is called in a hot loop with many arrays, costly to pass."""
+    return compile_with(function, inline="always")
 
 
 def _as_they_are(array: Records) -> Records:
@@ -46,9 +72,6 @@ def _as_they_are(array: Records) -> Records:
 def _with_fields(array: Records) -> Records:
     return array.view(np.recarray)
 
-
-DISABLED = bool(getattr(numba.config, "DISABLE_JIT", 0))
-"""Whether kernels are not compiled at all."""
 
 as_records: Any = _with_fields if DISABLED else jit(_as_they_are)
 """Let the rows of a structured array have fields, which only kernels that are compiled see."""
@@ -82,4 +105,5 @@ def drop_stale_code(*folders: Path) -> None:
 ROOMS = ("timeline", "exact", "search", "baselines", "inference", "learn")
 """Folders of the package that hold kernels."""
 
-drop_stale_code(*(Path(__file__).parent / room for room in ROOMS))
+if not _QUICK:  # else code is kept by the content of all sources
+    drop_stale_code(*(Path(__file__).parent / room for room in ROOMS))

@@ -152,3 +152,49 @@ def test_large_numbers_are_printed(call: Call, tmp_path: Path) -> None:
     assert np.isfinite(
         json.loads(call("solve", path, "--method", "greedy", "--json").out)["profit"]
     )
+
+
+def test_report_calendar_and_explanation(call: Call, tmp_path: Path) -> None:
+    """One command each: a page, a calendar with a date a vehicle, GeoJSON, reasons as JSON."""
+    guides = Path(__file__).parents[2] / "examples" / "data" / "guides.json"
+    words = ("solve", guides, "--method", "greedy")
+    page, calendar = tmp_path / "plan.html", tmp_path / "plan.ics"
+    dates = ("--date", "red=2026-05-04", "--date", "blue=2026-05-05")
+    code, out, _ = call(*words, "--out", calendar, *dates, "--report", page, "--explain-time", 0.2)
+    assert code == 0
+    assert out.splitlines()[-2:] == [f"wrote {calendar}", f"wrote {page}"]
+    text = calendar.read_text(encoding="utf-8")
+    assert "DTSTART:20260504T" in text
+    assert "DTSTART:20260505T" in text
+    assert "<title>two guides</title>" in page.read_text(encoding="utf-8")
+    assert call(*words, "--out", tmp_path / "plan.geojson").code == 0
+    code, out, err = call(*words, "--json", "--explain", "--explain-time", 0.2)
+    assert (code, err) == (0, "")
+    plan = json.loads(out)
+    visited = {visit["stop"] for route in plan["routes"] for visit in route["visits"]}
+    told = {one["stop"] for one in plan["explanation"]["left_out"]}
+    assert len(visited) + len(told) == 14
+    assert not visited & told
+    again = tmp_path / "plan.json"
+    again.write_text(out)
+    assert call("check", guides, again).code == 0
+
+
+def test_outputs_that_cannot_be(call: Call, tmp_path: Path) -> None:
+    """What could not be written is refused before anything is solved."""
+    city = Path(__file__).parents[2] / "examples" / "data" / "city.json"
+    html, ics = tmp_path / "a.html", tmp_path / "a.ics"
+    tiles = "https://tiles.example/{z}/{x}/{y}.png"
+    for words, complaint in (
+        (("--report", tmp_path / "a.pdf"), "a.pdf: a report must end in .html"),
+        (("--report", html, "--plot", html), "one would overwrite the other"),
+        (("--report", html, "--tiles", tiles), "are for places with lat and lon"),
+        (("--tiles", tiles), "is for a --report"),
+        (("--out", ics, "--date", "2026-05-04"), "a calendar needs times of the day"),
+        (("--date", "2026-05-04"), "is for a calendar"),
+        (("--out", ics, "--date", "a=2026-05-04", "--date", "2026-05-04"), "or VEHICLE=DAY"),
+        (("--out", html), "a page is written by result.report, or by --report"),
+        (("--out", tmp_path / "a.geojson"), "GeoJSON needs places with lat and lon"),
+    ):
+        assert complaint in call.complaint("solve", city, *words)
+    assert not list(tmp_path.iterdir())

@@ -83,8 +83,13 @@ LARGE: dict[str, tuple[str, str]] = {
     ),
     "numbers": (
         HEAD + '"stops": [], "travel": [[' + "0," * 10**6 + "0]]}",
-        "travel[0] = list of 1000001",
+        "a list has 1000001 values, at most 20000",
     ),
+    "rows": (
+        HEAD + '"stops": [], "travel": [' + ("[" + "0," * 99 + "0],") * 10**5 + "[]]}",
+        "travel = list of 100001",
+    ),
+    "brackets": ("[" * 10**7, "is no known format"),
     "newlines": ("\n" * 10**7, "is empty"),
     "blanks": ("1 1 1 1\n" + " \n" * 10**7, "has no depot"),
     "words": ("1 1 1 1\n0 0\n" + "1 " * 10**7, "node 1: out of order, must be 0"),
@@ -96,6 +101,18 @@ def test_too_much(tmp_path: Path, case: str) -> None:
     """What no instance can have, within the size of a file, is refused before time is lost."""
     content, message = LARGE[case]
     assert refusal(tmp_path / "a.json", content).startswith(message)
+
+
+def test_long_rows_hide_nothing(tmp_path: Path) -> None:
+    """Beside rows of a matrix, names given twice and broken JSON are found as without them."""
+    row = str([0.5] * 500)
+    path = tmp_path / "a.json"
+    assert (
+        refusal(path, f'{{"travel": [{row}], "name": "a", "name": "b"}}')
+        == "'name': is given twice"
+    )
+    message = refusal(path, f'{{"travel": [\n{row}],\n"name" 1}}')
+    assert message.startswith("line 3, column 8: broken JSON")
 
 
 def test_empty_lines(tmp_path: Path) -> None:

@@ -106,7 +106,9 @@ def test_steps_equal_the_timeline(seed: int) -> None:
                     continue
                 home = finish(network, front, network.end, pool, 0)
                 due = network.node[network.end]["latest"]
-                way = network.travel[network.place[front.node], network.place[network.end]]
+                way = network.travel[
+                    network.node["place"][front.node], network.node["place"][network.end]
+                ]
                 most = max(0.0, min(front.room, due - front.time - way))
                 points = torch.full((1, SAMPLES, 1), most, dtype=torch.float64)
                 earned = value + state.prefix.gained(points)[0, sample, 0]

@@ -9,6 +9,7 @@ import pytest
 
 import decost
 from decost import Instance, generate, optimal_stays
+from decost.method.value import judged
 from decost.planner import explanation
 from odd_instances import all_routes, brute_force
 
@@ -73,9 +74,10 @@ def test_reasons_by_hand() -> None:
         "poor": "worthless",
     }
     assert str(answer).splitlines() == [
-        "far: too far away",
-        "early: closes before anybody can be there",
-        "late: nobody who has served it is back in time",
+        "far: too far away (11 at the earliest, 10 at the latest)",
+        "early: closes before anybody can be there (4 at the earliest, 3 at the latest)",
+        "late: nobody who has served it is at the end in time "
+        "(12 at the earliest, 10 at the latest)",
         "poor: earns nothing",
         "one more unit of budget: +0 profit",
     ]
@@ -87,7 +89,8 @@ def test_ways_round() -> None:
     instance = Instance(budget=4, travel=travel, close=[0, 9, 3], reward=[0, 0, 1])
     result = decost.solve(instance.replace(reward=[0, 3, 1], min_stay=[0, 2, 0]))
     (one,) = result.explain().left_out
-    assert (one.stop, one.why) == (2, "no way home")
+    assert (one.stop, one.why) == (2, "closed")
+    assert one.obstacle == ("closed", 4.0, 3.0)  # by way of stop 1
     assert decost.solve(instance).profit == 1
 
 
@@ -169,3 +172,32 @@ def test_ctrl_c_ends_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = result.explain(time_limit=1000.0)
     assert len(asked) == 1
     assert not any(one.proven for one in answer.left_out if one.why == "costs")
+
+
+def test_plans_nearby_are_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before any question is asked, a stop costs what the best plan with it one step away does."""
+    (instance,) = generate("mixed", nodes=30, budget=4, seed=3)
+    result = decost.solve(instance)
+    order = list(result.solution.routes[0].stops)
+    asked = []
+
+    def ask(_: object, changed: Instance, start: decost.Solution) -> decost.Result:
+        asked.append(changed)
+        return judged(changed, start)
+
+    monkeypatch.setattr(explanation._Questions, "ask", ask)
+    answer = result.explain(time_limit=60.0)
+    costs = {one.stop: one.cost for one in answer.left_out if one.why == "costs"}
+    near = {}
+    for stop, cost in costs.items():
+        more = [[*order[:k], stop, *order[k:]] for k in range(len(order) + 1)]
+        other = [[*order[:k], stop, *order[k + 1 :]] for k in range(len(order))]
+        best = optimal_stays(instance, more + other).profit.max()
+        if best > -math.inf:  # else the plan with the stop alone must do
+            near[stop] = cost
+            assert cost == pytest.approx(result.profit - best)
+    assert len(near) > 1
+    required = [int(np.flatnonzero(changed.required)[0]) for changed in asked[1:]]
+    assert required[: len(near)] == sorted(near, key=near.__getitem__)
+    told = [row["cost"] for row in answer.to_dict()["left_out"] if row["why"] == "costs"]
+    assert told == sorted(costs.values())

@@ -243,7 +243,7 @@ def test_start_from_a_result() -> None:
 
 
 def test_methods_that_a_method_uses(registry: None) -> None:
-    """What it may call for an instance is prepared with it, once, and nothing else is."""
+    """What it may call for an instance is loaded with it, once, and nothing else is."""
     calls: list[str] = []
 
     def function(instance: Instance, options: Options) -> Result:
@@ -258,8 +258,6 @@ def test_methods_that_a_method_uses(registry: None) -> None:
     )
     decost.register(uses)
     (instance,) = small("paper", 1)
-    decost.prepare("user")
-    assert calls == []
     decost.solve(instance, "user")
     assert calls == ["one"]
     decost.solve_many([instance, instance.replace(vehicles=2)], "user")

@@ -381,8 +381,6 @@ print(json.dumps([name for name, count in loaded().items() if count > before.get
 
 def test_all_is_prepared(improving: str) -> None:
     """Once a method is prepared, nothing is compiled or loaded in the time that it is given."""
-    if improving == "auto":
-        pytest.skip("prepares other methods when it needs them, before its time begins")
     done = subprocess.run(
         [sys.executable, "-c", PREPARED, improving], capture_output=True, text=True, check=True
     )

@@ -448,4 +448,4 @@ def test_long_names_keep_their_ends() -> None:
     ids = [f"a very long street name indeed, number {k}" for k in (17, 18)]
     instance = make_instance(2, ids=ids)
     texts = find_texts(plot_plan(instance, make_plan(instance, [1, 2])))
-    assert {"a very long stree…ber 17", "a very long stree…ber 18"} <= set(texts)
+    assert {"a very long…, number 17", "a very long…, number 18"} <= set(texts)

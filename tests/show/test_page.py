@@ -18,6 +18,7 @@ from pictures import (
     save,
 )
 
+from decost.show import page
 from decost.show.page import save_figure
 from decost.show.plan import plot_plan
 
@@ -45,6 +46,17 @@ def test_characters_that_the_default_font_lacks(tmp_path: Path) -> None:
     figure = plot_plan(instance, make_plan(instance, [1]))
     save(figure, tmp_path)
     assert f"x{character}" in find_texts(figure)
+
+
+def test_characters_that_no_font_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are looked for in fonts that are new here, and then it is said that there is none."""
+    monkeypatch.setattr(page, "_plain_families", lambda: [])
+    asked = []
+    monkeypatch.setattr(page, "_new_families", lambda: asked.append(1) or [])
+    with pytest.warns(UserWarning, match="no font here has the characters \u6771: install one"):
+        script = page.find_script("a\u6771\n\x07")
+    assert asked == [1]
+    assert script.clean("a\u6771", 9) == "a?"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pictures import (
     make_plan,
 )
 
-from decost import Instance, Route, Solution, Visit, make_solution
+from decost import Instance, Place, Route, Solution, Stop, Vehicle, Visit, make_solution
 from decost.show.plan import plot_plan
 
 
@@ -155,3 +155,22 @@ def test_plan_need_not_be_feasible() -> None:
     figure = plot_plan(instance, Solution((Route(visits, 1.0), Route((), 0.0))))
     bars = find_bars(find_axes(figure, "timeline"), "stay")
     assert [bar[:2] for bar in bars] == [(5, 7), (3, 4)]
+
+
+def test_axis_begins_with_the_first_shift() -> None:
+    """Where every vehicle has its own shift, the axis shows no time before or after all of them."""
+    instance = Instance.build(
+        unit="minutes",
+        begin="00:00",
+        budget="24:00",
+        depot=Place(x=0, y=0),
+        vehicles=[
+            Vehicle("a", begin="09:00", due="12:00"),
+            Vehicle("b", begin="10:00", due="17:00"),
+        ],
+        stops=[Stop("museum", x=1, y=0, reward=1, min_stay=10)],
+    )
+    plan = make_solution(instance, [[1], []], [[10], []])
+    first, last = find_axes(plot_plan(instance, plan), "timeline").get_xlim()
+    assert 530 < first <= 540
+    assert 1020 <= last < 1035

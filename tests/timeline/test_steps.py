@@ -124,6 +124,8 @@ def test_a_route_joined_anywhere_earns_the_same(seed: int, tight: bool) -> None:
                 longer = 1e-3 * instance.budget
                 travel = network.travel.copy()
                 nodes = [network.start, *route, network.end]
-                travel[network.place[nodes[k]], network.place[nodes[k + 1]]] += longer
+                travel[network.node["place"][nodes[k]], network.node["place"][nodes[k + 1]]] += (
+                    longer
+                )
                 less, _ = joined(instance, network._replace(travel=travel), route, k)
                 assert less <= found - margin * longer + 1e-9 * max(1.0, found)

@@ -38,8 +38,8 @@ def test_by_hand() -> None:
     assert network.number.tolist() == [1]
     assert (network.start, network.end, network.alternatives) == (0, 2, 1)
     assert network.stop.tolist() == [-1, 0, -1]
-    assert network.travel[network.place[0], network.place[1]] == 3
-    assert network.travel[network.place[1], network.place[2]] == 3
+    assert network.travel[network.node["place"][0], network.node["place"][1]] == 3
+    assert network.travel[network.node["place"][1], network.node["place"][2]] == 3
     node = network.node[1]
     assert [node["open"], node["latest"], node["reward"], node["full_profit"]] == [3, 6, 7, 14]
     assert network.pieces[node["piece_first"] : node["piece_last"]].tolist() == [[2, 3], [1, 1]]
@@ -104,10 +104,10 @@ def test_as_given_all_stops_are_nodes() -> None:
     )
     network = network_as_given(instance.arrays)
     assert network.number.tolist() == [1, 2]
-    assert network.place.tolist() == [0, 1, 2, 3]
+    assert network.node["place"].tolist() == [0, 1, 2, 3]
     assert network.node["open"][1:3].tolist() == [1, 2]
     assert network.node["latest"].tolist() == [10, 3, 5, 10]
-    assert network.travel[network.place[1], network.place[network.end]] == 21
+    assert network.travel[network.node["place"][1], network.node["place"][network.end]] == 21
 
 
 def test_a_type_has_its_own_travel_times_start_and_end() -> None:
@@ -160,7 +160,7 @@ def test_alternatives_of_a_stop_are_nodes() -> None:
     assert network.bonus == 8
     assert network.node["reward"][1:4].tolist() == [13, 13, 2]
     assert network.node["latest"][1:4].tolist() == [6, 10, 19]
-    assert network.travel[network.place[1], network.place[2]] == 5
+    assert network.travel[network.node["place"][1], network.node["place"][2]] == 5
     given = network_as_given(instance.arrays)
     assert given.bonus == 0
     assert given.node["reward"][1:4].tolist() == [5, 5, 2]

@@ -35,8 +35,8 @@ def greedy(instance: Instance, options: GreedyOptions) -> Result:
     return judged(instance, best_solution(instance, routes))
 
 
-def warm_up() -> None:
-    """Compile or load the kernels, also those of plans to start from."""
+def rehearse() -> None:
+    """Call every kernel, also those of plans to start from."""
     instance = Instance(budget=9, xy=np.eye(2), rate=[0, 2], max_stay=[0, 2])
     optimal_stays(instance, [first_plan(instance, None).routes[0].stops])
 
@@ -47,5 +47,5 @@ METHOD = Method(
     function=greedy,
     options=GreedyOptions,
     can=FEATURES,
-    warm_up=warm_up,
+    rehearse=rehearse,
 )

@@ -74,8 +74,8 @@ def ils(instance: Instance, options: IlsOptions) -> Result:
     return Result(instance, solution, "feasible", details=details)
 
 
-def warm_up() -> None:
-    """Compile or load the kernels."""
+def rehearse() -> None:
+    """Call every kernel."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     ils(instance, IlsOptions(iterations=1, start=best_solution(instance, [[1]])))
 
@@ -85,5 +85,5 @@ METHOD = Method(
     description="Iterated local search on fixed stays (Marzal and Sebastia 2024), 10 s.",
     function=ils,
     options=IlsOptions,
-    warm_up=warm_up,
+    rehearse=rehearse,
 )

@@ -7,21 +7,21 @@ from typing import Annotated
 
 import typer
 
-from decost.cli.shared import PlanFile, Profit, Truncate, Vehicles, read_file
+from decost.cli.reading import Reading, reads
+from decost.cli.shared import PlanFile
 
 
+@reads
 def run(
     file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance or set.")],
     solution: PlanFile,
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
 ) -> None:
     """Check a plan: exit 0 feasible, 1 with every violation printed if not, 2 unreadable."""
     from decost.files.door import read_solution, read_solutions
     from decost.problem.checker import check, profit_of
 
-    instances, is_set = read_file(file, profit, truncate, vehicles)
+    instances, is_set = reading.read(file)
     if is_set:
         plans = read_solutions(solution, instances)
     else:

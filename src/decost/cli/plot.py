@@ -7,38 +7,44 @@ from typing import Annotated
 
 import typer
 
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     PlanFile,
-    Profit,
-    Truncate,
-    Vehicles,
     draw,
-    read_file,
     require_picture,
 )
 
 
+@reads
 def run(
     file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance.")],
     solution: PlanFile,
-    out: Annotated[Path, typer.Option(help=".png, .pdf or .svg.")],
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    out: Annotated[Path, typer.Option(help=".png, .pdf or .svg; or .html for a report.")],
+    reading: Reading = Reading(),  # noqa: B008
 ) -> None:
-    """Draw a plan: the route on a map and the timeline."""
+    """Draw a plan: the route on a map and the timeline, or all of it on a page."""
     from decost.files.door import read_solution
+    from decost.method.value import judged
     from decost.problem.checker import check
+    from decost.show.report import write_report
 
-    require_picture(out)
-    instances, is_set = read_file(file, profit, truncate, vehicles)
+    is_page = out.suffix.lower() == ".html"
+    if not is_page:
+        require_picture(out)
+    instances, is_set = reading.read(file)
     if is_set:
         raise InputError(f"{file}: holds a set; only a single plan can be drawn")
     plan = read_solution(solution, instances[0])
-    draw(instances[0], plan, out)
+    rules = [one.rule for one in check(instances[0], plan)]
+    result = judged(instances[0], plan)
+    if not is_page:
+        draw(instances[0], plan, out)
+    elif set(rules) - {"required"}:  # there is nothing to explain of it
+        write_report(result, out)
+    else:
+        result.report(out)
     typer.echo(f"wrote {out}")
-    broken = len(check(instances[0], plan))
-    if broken:
-        rules = "a rule" if broken == 1 else f"{broken} rules"
-        typer.echo(f"decost: the plan breaks {rules}; see decost check", err=True)
+    if rules:
+        count = "a rule" if len(rules) == 1 else f"{len(rules)} rules"
+        typer.echo(f"decost: the plan breaks {count}; see decost check", err=True)

@@ -18,6 +18,7 @@ from decost import __version__
 from decost.cli import (
     bench,
     check,
+    convert,
     generate,
     methods,
     models,
@@ -25,6 +26,7 @@ from decost.cli import (
     replan,
     solve,
     stays,
+    template,
     train,
 )
 from decost.cli.printing import shown
@@ -53,6 +55,8 @@ app.command("solve", cls=solve.SolveCommand)(solve.run)
 app.command("check")(check.run)
 app.command("stays")(stays.run)
 app.command("replan", cls=solve.SolveCommand)(replan.run)
+app.command("convert")(convert.run)
+app.command("template")(template.run)
 app.command("generate")(generate.run)
 app.command("plot")(plot.run)
 app.command("methods")(methods.run)
@@ -84,23 +88,24 @@ def _run() -> Any:
         code = app(prog_name="decost", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        _complain(_usage_fault(error), 2)
+        _complain(_usage_fault(error), code=2)
     except (BrokenPipeError, SystemExit):  # typer makes the second of the first
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
         known = error.filename is not None and error.strerror
-        _complain(f"{error.filename}: {error.strerror}" if known else str(error), 2)
+        _complain(f"{error.filename}: {error.strerror}" if known else str(error), code=2)
     except MemoryError:
-        _complain("not enough memory", 2)
+        _complain("not enough memory", code=2)
     except ModuleNotFoundError as error:
         from decost.planner.door import LEARN, needs_extra
 
         if error.name not in LEARN:
             raise
-        _complain(f"this command {needs_extra(error)}", 2)
+        _complain(f"this command {needs_extra(error)}", code=2)
     except (InputError, ValueError) as error:
-        _complain(str(error), 2)
+        # What is wrong with a table is several lines, each a fault.
+        _complain(*getattr(error, "faults", [str(error)]), code=2)
     except KeyboardInterrupt:  # once more, while the first was dealt with
         _interrupt()
     return code
@@ -153,6 +158,7 @@ def _interrupt() -> NoReturn:
     os._exit(130)
 
 
-def _complain(message: str, code: int) -> NoReturn:
-    typer.echo(f"decost: {' '.join(shown(message).split())}", err=True)
+def _complain(*messages: str, code: int) -> NoReturn:
+    for message in messages:
+        typer.echo(f"decost: {' '.join(shown(message).split())}", err=True)
     sys.exit(code)

@@ -9,22 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from decost.cli.options import given_options
+from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
-from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.progress import best_so_far
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     PlanFile,
-    Profit,
-    Truncate,
-    Vehicles,
     end_by_status,
     labels,
-    one_instance,
-    require_other,
 )
 from decost.planner.door import DEFAULT_METHOD
 
 
+@reads
 def run(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance.")],
@@ -48,11 +46,15 @@ def run(
         float | None, typer.Option(help="Seconds; the best plan so far is returned.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the method's random generator.")] = 0,
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the whole plan.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the whole plan: .json, .ics, .geojson.")
+    ] = None,
+    report: Report = None,
+    tiles: Tiles = None,
+    date: Day = None,
+    explain_time: ExplainTime = None,
     out_instance: Annotated[
         Path | None, typer.Option(help="Write the instance, with what is new.")
     ] = None,
@@ -68,14 +70,14 @@ def run(
     from decost.files.writing import linked, require_writable
     from decost.planner.replanning import replan
 
-    instance = one_instance(file, profit, truncate, vehicles, "a plan is for one instance")
-    for path in (out, out_instance):
-        if path is not None:
-            require_writable(path)
-    if out is not None:
-        require_other(out, file)
-        if out_instance is not None and linked(out) == linked(out_instance):
-            raise InputError(f"--out {out}, --out-instance: one would overwrite the other")
+    instance = reading.read_one(file, "a plan is for one instance")
+    outputs = Outputs(file, out=out, report=report, tiles=tiles, date=date)
+    outputs.require(instance)
+    if out_instance is not None:
+        require_writable(out_instance)
+        for option, path in outputs.paths.items():
+            if linked(path) == linked(out_instance):
+                raise InputError(f"{option} {path}, --out-instance: one would overwrite the other")
     given: dict[str, Any] = {
         "done": [stop for words in done or () for stop in labels(instance, "--done", words)],
         "drop": [stop for words in drop or () for stop in labels(instance, "--drop", words)],
@@ -88,20 +90,20 @@ def run(
         given["time_limit"] = time_limit
     given |= given_options(context)
     old = read_solution(plan, instance)
-    prepare_method(method, [instance])
     with best_so_far(method) as watched:
         result = replan(instance, old, _time(now), **given, **watched)
-    if out is not None:
-        write(result, out)
+    outputs.write_plan(result)
     if out_instance is not None:
         write(result.instance, out_instance)
+    if report is not None:
+        outputs.write_report(result, outputs.explain(result, explain_time))
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     else:
         print_plan(result)
-        for path in (out, out_instance):
-            if path is not None:
-                typer.echo(f"wrote {path}")
+        outputs.tell()
+        if out_instance is not None:
+            typer.echo(f"wrote {out_instance}")
     end_by_status([result.status])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,18 +14,13 @@ if TYPE_CHECKING:
     from decost.problem.instance import Instance
 
 InstanceFile = Annotated[
-    Path, typer.Argument(help="Instance: JSON, Solomon or KU Leuven file; set: .npz or .jsonl.")
+    Path,
+    typer.Argument(
+        help="Instance: JSON, table of places, Solomon or KU Leuven file; set: .npz or .jsonl."
+    ),
 ]
 PlanFile = Annotated[
     Path, typer.Argument(metavar="PLAN", help="Plan, as `decost solve --out` writes it.")
-]
-Vehicles = Annotated[int | None, typer.Option(help="Number of vehicles, instead of the file's.")]
-Profit = Annotated[
-    str, typer.Option(help="Profits of a Solomon or KU Leuven file: fixed or variable.")
-]
-Truncate = Annotated[
-    str,
-    typer.Option(help="Decimals of distances in such a file: 0 to 9, none, or auto (convention)."),
 ]
 
 
@@ -32,30 +28,10 @@ class InputError(Exception):
     """Bad input, in one line."""
 
 
-def read_file(
-    file: Path, profit: str, truncate: str, vehicles: int | None
-) -> tuple[list[Instance], bool]:
-    """Read an instance or a set, and say whether it is a set."""
-    from decost.files.door import read_any
-
-    decimals: Any = int(truncate) if truncate in tuple("0123456789") else truncate
-    return read_any(file, profit=profit, truncate=decimals, vehicles=vehicles)  # type: ignore[arg-type]
-
-
 def end_by_status(statuses: Iterable[str]) -> None:
     """End with exit code 1 if a plan leaves required stops out."""
     if not {"incomplete", "infeasible"}.isdisjoint(statuses):
         raise typer.Exit(1)
-
-
-def one_instance(
-    file: Path, profit: str, truncate: str, vehicles: int | None, why: str
-) -> Instance:
-    """Read an instance where a set will not do."""
-    instances, is_set = read_file(file, profit, truncate, vehicles)
-    if is_set:
-        raise InputError(f"{file}: holds a set; {why}")
-    return instances[0]
 
 
 def labels(instance: Instance, field: str, words: str) -> list[str | int]:
@@ -94,4 +70,8 @@ def draw(instance: Instance, solution: Any, path: Path) -> None:
     from decost.show.page import save_figure
     from decost.show.plan import plot_plan
 
-    save_figure(plot_plan(instance, solution), path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        save_figure(plot_plan(instance, solution), path)
+    for words in dict.fromkeys(str(one.message) for one in said):
+        typer.echo(f"decost: {words}", err=True)

@@ -9,25 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from decost.cli.options import Fields, SchemaCommand, given_options, own_fields
+from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
-from decost.cli.progress import best_so_far, prepare_method
+from decost.cli.progress import best_so_far
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     InstanceFile,
-    Profit,
-    Truncate,
-    Vehicles,
-    draw,
     end_by_status,
-    read_file,
-    require_other,
-    require_picture,
 )
 from decost.cli.solve_set import rows_of, solve_set
 from decost.method.options import ImprovingOptions
 from decost.planner.door import DEFAULT_METHOD
 
 if TYPE_CHECKING:
+    from decost.method.result import Result
     from decost.problem.instance import Instance
 
 
@@ -44,6 +40,7 @@ class SolveCommand(SchemaCommand):
         return own_fields(get_method(given.get("method", DEFAULT_METHOD)).options)
 
 
+@reads
 def run(
     context: typer.Context,
     file: InstanceFile,
@@ -52,9 +49,7 @@ def run(
         float | None, typer.Option(help="Seconds; the best plan so far is returned.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the method's random generator.")] = 0,
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
     threads: Annotated[
         int | None,
         typer.Option(help="Of a set, instances to solve at a time (one a core); else for search."),
@@ -66,18 +61,21 @@ def run(
         Path | None,
         typer.Option(help="Plan to improve, or an order of stops; it is never made worse."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the plan (a set: JSON lines).")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the plan: .json, .ics, .geojson (a set: JSON lines)."),
+    ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin a set anew, whatever OUT.part holds.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the plan: .png, .pdf or .svg.")] = None,
+    report: Report = None,
+    tiles: Tiles = None,
+    date: Day = None,
     explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="Say why stops are left out, in as much time again (a minute unless told).",
-        ),
+        bool, typer.Option("--explain", help="Say why stops are left out, in 2 s unless told.")
     ] = False,
+    explain_time: ExplainTime = None,
 ) -> None:
     """Plan the visits of an instance, or of every instance of a set.
 
@@ -85,16 +83,18 @@ def run(
     Further options of a method are given as --name value, too: decost solve --method M --help
     lists them.
     """
-    instances, is_set = read_file(file, profit, truncate, vehicles)
-    _require_outputs(file, out, plot)
+    from decost.planner.door import solve
+
+    instances, is_set = reading.read(file)
+    outputs = Outputs(file, out=out, plot=plot, report=report, tiles=tiles, date=date)
+    outputs.require(None if is_set else instances[0])
+    explain = explain or (explain_time is not None and report is None)
     if is_set:
-        _require_for_a_set(file, plot, start, explain=explain)
+        _require_for_a_set(file, start, explain=explain)
     if restart and not (is_set and out is not None):
         raise InputError("--restart: is for a set with --out")
-    if explain and as_json:
-        raise InputError("--explain: --json has no place for it; explain a single plan")
     told = {"time_limit": time_limit, "threads": None if is_set else threads}
-    options = {name: value for name, value in told.items() if value is not None}
+    options: dict[str, Any] = {name: one for name, one in told.items() if one is not None}
     options |= given_options(context) | {"seed": seed}
     if is_set:
         with rows_of(out, instances, method, options, file, restart) as rows:
@@ -102,61 +102,37 @@ def run(
         return
     if start is not None:
         options["start"] = _read_start(start, method, instances[0])
-    result = _solve_and_write(instances[0], method, options, out, plot)
-    if as_json:
-        typer.echo(json.dumps(result.to_dict()))
-    else:
-        print_plan(result)
-        if explain:
-            typer.echo(f"\n{result.explain(time_limit=time_limit)}")
-        for path in (out, plot):
-            if path is not None:
-                typer.echo(f"wrote {path}")
+    with best_so_far(method) as watched:
+        result = solve(instances[0], method, **options, **watched)
+    _show(result, outputs, as_json, explain, explain_time)
     end_by_status([result.status])
 
 
-def _require_outputs(file: Path, out: Path | None, plot: Path | None) -> None:
-    from decost.files.writing import linked, require_writable
+def _show(
+    result: Result, outputs: Outputs, as_json: bool, explain: bool, seconds: float | None
+) -> None:
+    """Print a plan, and write what is wanted of it: what is ready first."""
+    outputs.write_plan(result)
+    if not as_json:
+        print_plan(result)
+    explanation = outputs.explain(result, seconds) if explain or outputs.report else None
+    outputs.write_report(result, explanation)
+    if as_json:
+        told = {"explanation": explanation.to_dict()} if explain and explanation else {}
+        typer.echo(json.dumps(result.to_dict() | told))
+    else:
+        if explain:
+            typer.echo(f"\n{explanation}")
+        outputs.tell()
 
-    for path in (out, plot):
-        if path is not None:
-            require_writable(path)
-            require_other(path, file)
-    if plot is not None:
-        if out is not None and linked(out) == linked(plot):
-            raise InputError(f"--out {out}, --plot {plot}: one would overwrite the other")
-        require_picture(plot)
 
-
-def _require_for_a_set(file: Path, plot: Path | None, start: Path | None, *, explain: bool) -> None:
-    if plot is not None:
-        raise InputError(f"--plot {plot}: {file} holds a set; only a single plan can be drawn")
+def _require_for_a_set(file: Path, start: Path | None, *, explain: bool) -> None:
     if explain:
         raise InputError(
             f"--explain: {file} holds a set, and has no place for it; explain a single plan"
         )
     if start is not None:
         raise InputError(f"--start {start}: {file} holds a set; a start is for one instance")
-
-
-def _solve_and_write(
-    instance: Instance,
-    method: str,
-    options: dict[str, Any],
-    out: Path | None,
-    plot: Path | None,
-) -> Any:
-    from decost.files.door import write
-    from decost.planner.door import solve
-
-    prepare_method(method, [instance])
-    with best_so_far(method) as watched:
-        result = solve(instance, method, **options, **watched)
-    if out is not None:
-        write(result, out)
-    if plot is not None:
-        draw(result.instance, result.solution, plot)
-    return result
 
 
 def _read_start(path: Path, method: str, instance: Instance) -> Any:

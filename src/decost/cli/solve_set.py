@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from decost.cli.printing import print_set, shown
-from decost.cli.progress import prepare_method, set_progress
+from decost.cli.progress import set_progress
 from decost.cli.shared import InputError, end_by_status, require_other
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def solve_set(
     from decost.files.sets import PartFile
     from decost.planner.door import solve_as_done
 
-    prepare_method(method, instances)
     open_ones = [index for index in range(len(instances)) if index not in rows]
     finished = solve_as_done([instances[index] for index in open_ones], method, **options)
     with _lines_to(None if isinstance(rows, PartFile) else out, as_json) as show:

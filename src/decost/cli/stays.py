@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from decost.cli.printing import print_plan, shown
+from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
     InstanceFile,
-    Profit,
-    Truncate,
-    Vehicles,
     end_by_status,
     labels,
-    one_instance,
     require_other,
 )
 
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from decost.problem.instance import Instance
 
 
+@reads
 def run(
     file: InstanceFile,
     order: Annotated[
@@ -35,9 +33,7 @@ def run(
     order_file: Annotated[
         Path | None, typer.Option(help="JSON with lists of stops by vehicle; or a plan.")
     ] = None,
-    vehicles: Vehicles = None,
-    profit: Profit = "fixed",
-    truncate: Truncate = "auto",
+    reading: Reading = Reading(),  # noqa: B008
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the plan.")] = None,
 ) -> None:
@@ -49,7 +45,7 @@ def run(
     from decost.planner.requirements import with_reasons
     from decost.timeline.routes import solution_for
 
-    instance = one_instance(file, profit, truncate, vehicles, "an order is for one instance")
+    instance = reading.read_one(file, "an order is for one instance")
     if (order is None) == (order_file is None):
         raise InputError("--order, --order-file: give one of them")
     if out is not None:

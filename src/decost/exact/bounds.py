@@ -209,7 +209,7 @@ def make_bounds(network: Network, graph: Graph, grid: Grid, penalty: FloatArray)
     return bounds
 
 
-@jit
+@lean
 def first_step(network: Network, grid: Grid, node: int) -> int:
     """Step in which a node is reached straight from the start."""
     time = travel_time(network, network.start, node)
@@ -351,7 +351,7 @@ def count_visits(network: Network, graph: Graph, grid: Grid, bounds: Bounds) -> 
     return visits
 
 
-@jit
+@lean
 def next_visit(
     network: Network, graph: Graph, grid: Grid, bounds: Bounds, at: int, b: int, before: int
 ) -> tuple[int, int]:
@@ -404,7 +404,7 @@ def improve_penalties(
     return bounds
 
 
-@jit
+@lean
 def move_penalties(
     penalty: FloatArray, state: FloatArray, bound: float, visits: IntArray, target: float
 ) -> None:

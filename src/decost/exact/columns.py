@@ -20,6 +20,7 @@ from decost.exact.bounds import (
 from decost.exact.exact import (
     FIRST_PATIENCE,
     LAST_STEP,
+    Ascent,
     ExactOptions,
     Known,
     Labels,
@@ -54,8 +55,8 @@ INERTIA, LEAST_INERTIA = 0.7, 0.1
 TRIES = ((10, GUESS), (6, PROVE), (20, GUESS), (8, PROVE), (40, GUESS), (10, PROVE))
 """How routes are looked for before a proof: how many stops can follow each, and by which rule."""
 
-ASCENT_STEPS = 500
-"""Most steps of the grid for first prices."""
+ASCENT_STEPS, PRICE_STEPS = 500, 800
+"""Most steps of the grid for first prices, and for bounds of priced routes."""
 
 GUESS_SECONDS, PROVE_SECONDS = 1.0, 0.3
 """Most seconds to guess routes, and to find the best one without bounds."""
@@ -101,6 +102,7 @@ class Pricing:
     problem: Problem
     arcs: BoolArray
     floor: float
+    ascent: Ascent | None = None
     most: float = 0.0
     value: float = math.inf
     proven: bool = False
@@ -238,8 +240,8 @@ class Generation:
         self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
         self._scale = Scale(instance)
         self._better_plan = better_plan
-        self._small = small
-        self._proof_seconds = math.inf
+        self.small = small
+        self._first_type = 0
 
     def add_plan(self) -> None:
         """Add the routes of the incumbent to the columns."""
@@ -340,12 +342,17 @@ class Generation:
             if proof is not None:
                 price = inertia * proof.price + (1 - inertia) * price
             pricings = self.pricings(branch, price, relaxation)
-            if self.guess(pricings, relaxation, TRIES):
-                inertia = INERTIA
+            if self.guess(pricings, relaxation, TRIES if self.small else TRIES[:1]):
+                inertia = INERTIA if self.small else inertia
                 continue
-            improving = self._small and self._prove_small(pricings, relaxation)
-            if not self._small:
+            improving = self.small and self._prove_small(pricings, relaxation)
+            if not self.small:
                 if proof is None and (proof := self._first_proof(branch, price)) is not None:
+                    continue
+                if not improving and self._guess_by_bounds(pricings, relaxation):
+                    continue
+                if not improving and inertia > 0:
+                    inertia = inertia / 2 if inertia > LEAST_INERTIA else 0.0
                     continue
                 improving |= self._prove(pricings, relaxation, branch, price)
             last = proof is None or inertia == 0
@@ -355,7 +362,7 @@ class Generation:
             if proof is None or found.bound < proof.bound:
                 proof = found
                 gap = self.tree.gap(proof.bound)
-                if gap < listed / 2 and not self._small:
+                if gap < listed / 2 and not self.small:
                     listed = gap
                     solve_by_lists(self, branch, proof, LIST_SECONDS / 5)
                 if not self.tree.hopeful(branch.bound):
@@ -389,7 +396,9 @@ class Generation:
             earned[trip.kind] += relaxation.share[column] * profit
         whole = relaxation.value - float(price.sum())
         made = []
-        for k, (kind, arcs) in enumerate(zip(self.team.kinds, branch.arcs, strict=True)):
+        order = np.roll(np.arange(len(earned)), -self._first_type)
+        for k in order.tolist():
+            kind, arcs = self.team.kinds[k], branch.arcs[k]
             if branch.vehicles[k]:
                 problem = priced(kind.problem, price[kind.stops], arcs, kind.reach & ~arcs)
                 # Some route of the relaxation earns this much, unless none earns anything.
@@ -402,12 +411,8 @@ class Generation:
     def guess(
         self, pricings: list[Pricing], relaxation: Relaxation, tries: Sequence[tuple[int, int]]
     ) -> bool:
-        """Look for routes quickly; the answer is whether any improves the relaxation.
-
-        It takes no longer than the last proof did, which finds routes too.
-        """
+        """Look for routes quickly; the answer is whether any improves the relaxation."""
         open_pricings = pricings
-        part = self.deadline.child(self._proof_seconds)
         for most, rule in tries:
             improving = False
             for pricing in open_pricings:
@@ -415,9 +420,9 @@ class Generation:
                 known = Known([], pricing.floor, math.inf)
                 labels = Labels(with_arcs(pricing.problem, arcs), known, self.memory)
                 begin = time.perf_counter()
-                labels.extend(no_bounds(), part, GUESS_SECONDS, rule)
-                if rule == PROVE and time.perf_counter() - begin > PROVE_SECONDS:
-                    self._small = False  # with all arcs it would take longer still
+                labels.extend(no_bounds(), self.deadline, GUESS_SECONDS, rule)
+                if rule == PROVE and time.perf_counter() - begin > PROVE_SECONDS / 3:
+                    self.small = False  # with all arcs it would take far longer
                 self.tree.incumbent.labels += known.labels
                 pricing.most = max(pricing.most, known.value)
                 improving |= self._add_found(labels, pricing, relaxation)
@@ -427,8 +432,37 @@ class Generation:
             open_pricings = [
                 one for one, count in zip(open_pricings, nodes, strict=True) if most < count
             ]
-            if not open_pricings or part.left <= 0:
+            if not (open_pricings and self.small) or self.deadline.left <= 0:
                 break
+        return False
+
+    def _ascent(self, pricing: Pricing) -> Ascent | None:
+        """Give bounds for the labels of a pricing, nothing if there is no time for them."""
+        problem = pricing.problem
+        steps = min(problem.grid_steps(), PRICE_STEPS)
+        if pricing.ascent is None and problem.bounds_seconds(steps) < self.deadline.left:
+            pricing.ascent = Ascent(problem, self.penalty[pricing.kind], pricing.most, steps)
+            pricing.ascent.improve(self.deadline.child(PATIENCE), pricing.most)
+            self.penalty[pricing.kind] = pricing.ascent.bounds.penalty
+        return pricing.ascent
+
+    def _guess_by_bounds(self, pricings: list[Pricing], relaxation: Relaxation) -> bool:
+        """Look for routes by a rule that drops labels too soon, guided by bounds.
+
+        The answer is whether any improves the relaxation; other types wait for the next time.
+        """
+        for pricing in pricings:
+            ascent = self._ascent(pricing)
+            if ascent is None:
+                return False
+            known = Known([], pricing.most, math.inf)
+            labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
+            labels.extend(ascent.bounds, self.deadline, GUESS_SECONDS, GUESS)
+            self.tree.incumbent.labels += known.labels
+            pricing.most = max(pricing.most, known.value)
+            if self._add_found(labels, pricing, relaxation):
+                self._first_type = pricing.kind
+                return True
         return False
 
     def _add_found(self, labels: Labels, pricing: Pricing, relaxation: Relaxation) -> bool:
@@ -448,7 +482,7 @@ class Generation:
             labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
             labels.extend(no_bounds(), self.deadline, PROVE_SECONDS, PROVE)
             self.tree.incumbent.labels += known.labels
-            self._small = pricing.proven = known.proven
+            self.small = pricing.proven = known.proven
             improving |= self._add_found(labels, pricing, relaxation)
             if not known.proven:
                 break
@@ -460,11 +494,13 @@ class Generation:
     ) -> bool:
         """Look for the best routes of a type, until one improves the relaxation, or none does."""
         improving = False
-        begin = time.perf_counter()
         for pricing in pricings:
+            ascent = self._ascent(pricing)
+            if ascent is None:
+                break
             known = Known([], pricing.most, math.inf)
             labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
-            for _ in labels.prove(self.deadline, self.penalty[pricing.kind], PROVE, PATIENCE):
+            for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):
                 pricing.value = known.value if known.proven else known.bound
                 self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
                 better = self._add_found(labels, pricing, relaxation)
@@ -472,10 +508,10 @@ class Generation:
                 if better or not self.tree.hopeful(branch.bound):
                     break
             self.tree.incumbent.labels += known.labels
+            self.penalty[pricing.kind] = ascent.bounds.penalty
             pricing.proven = known.proven
             if not self.tree.hopeful(branch.bound):
                 break
-        self._proof_seconds = time.perf_counter() - begin
         return improving
 
     def ascend(self, branch: Branch, price: FloatArray, seconds: float) -> Proof | None:
@@ -551,7 +587,7 @@ def _relax_quickly(
             return None
         generation.round(relaxation, branch.vehicles, fixed)
         pricings = generation.pricings(branch, relaxation.price, relaxation)
-        if not generation.guess(pricings, relaxation, TRIES[:2]):
+        if not generation.guess(pricings, relaxation, TRIES[: 2 if generation.small else 1]):
             break
         relaxation = generation.master.solve(deadline)
     return relaxation
@@ -638,7 +674,11 @@ def _list_type(
     least = float(proof.value[number]) - near
     known = Known([], least, math.inf)
     labels = Labels(problem, known, min(generation.memory, LIST_MEMORY))
-    for _ in labels.prove(deadline, generation.penalty[number].copy(), EVERY, PATIENCE):
+    steps = min(problem.grid_steps(), PRICE_STEPS)
+    if problem.bounds_seconds(steps) > deadline.left:
+        return None
+    ascent = Ascent(problem, generation.penalty[number], least, steps)
+    for _ in labels.prove(deadline, ascent, EVERY, PATIENCE):
         pass
     generation.tree.incumbent.labels += known.labels
     if not known.proven:
@@ -669,8 +709,8 @@ def _combine(
     return best if found.proven else None
 
 
-def warm_up() -> None:
-    """Compile or load every kernel, by solving a small problem with and without bounds."""
+def rehearse() -> None:
+    """Call every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     for small in (True, False):
         incumbent = Incumbent([[], []], 0.0, np.inf)
@@ -683,5 +723,5 @@ METHOD = Method(
     function=columns,
     options=ExactOptions,
     can=FEATURES,
-    warm_up=warm_up,
+    rehearse=rehearse,
 )

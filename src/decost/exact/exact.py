@@ -34,6 +34,7 @@ from decost.exact.labels import (
     sort_queue,
     values_after,
 )
+from decost.exact.quick import Found, solve_quickly
 from decost.method.deadline import Deadline
 from decost.method.options import ImprovingOptions, Method
 from decost.method.progress import BetterPlan, Reporter
@@ -184,9 +185,15 @@ def prove(
         options.progress, deadline, scale, lambda: best_solution(instance, [known.route])
     )
     if instance.alternative_count < SMALL_NODES:
-        deadline.work(lambda: _try_small(instance, known))
-        if known.proven and deadline.interrupted:  # nothing that Ctrl-C could have cut short
-            raise KeyboardInterrupt
+        try:
+            result = _try_small(instance, known)
+        except KeyboardInterrupt:
+            deadline.interrupt()
+            result = _try_small(instance, known)
+            if known.proven:  # nothing that Ctrl-C could have cut short
+                raise
+        if result is not None:
+            return result
     if not known.proven:
         known.bound = scale.value_bound
         start = first_plan(instance, options.start)
@@ -271,19 +278,44 @@ def values_to_go(
         return list(pool.map(run, instances, routes, masks))
 
 
-def warm_up() -> None:
-    """Compile or load every kernel, by solving a small problem with and without bounds."""
+def rehearse() -> None:
+    """Call every kernel, by solving a small problem with and without bounds."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
-    exact(instance, ExactOptions())
+    for one in (instance, instance.replace(travel=instance.travel)):
+        exact(one, ExactOptions())
     for _ in _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), 2**30, Deadline(60.0)):
         pass
 
 
-def _try_small(instance: Instance, known: Known) -> None:
+def _try_small(instance: Instance, known: Known) -> Result | None:
     """Extend some labels without bounds, which is enough for most instances."""
+    if instance.plain:
+        return _judged(instance, solve_quickly([instance], SMALL)[0], known)
     answer, known.value, route, known.labels = solve_small(instance.arrays, SMALL)
     known.route = route.tolist()
     known.proven = answer == DONE
+    return None
+
+
+def _judged(instance: Instance, found: Found, known: Known) -> Result | None:
+    """Give the result if it is proven; what there is of it is known in any case."""
+    known.value, known.labels, known.proven = found.value, found.labels, found.proven
+    if found.proven:
+        details = {"labels": found.labels}
+        return judged(instance, found.solution, proven=True, details=details)
+    known.route = list(found.solution.routes[0].stops)
+    return None
+
+
+def exact_many(instances: Sequence[Instance], options: ExactOptions) -> list[Result | None]:
+    """Solve those of many instances that need little work, in one go."""
+    quick = [k for k, one in enumerate(instances) if one.plain and one.stops < SMALL_NODES]
+    results: list[Result | None] = [None] * len(instances)
+    if quick and options.progress is None:
+        found = solve_quickly([instances[k] for k in quick], SMALL)
+        for k, one in zip(quick, found, strict=True):
+            results[k] = _judged(instances[k], one, Known([], 0.0, math.inf))
+    return results
 
 
 def _search(
@@ -312,7 +344,42 @@ def _search(
     if better_plan is None:
         root().extend(no_bounds(), deadline, seconds, GUESS)
         yield
-    yield from root().prove(deadline, problem.penalties, PROVE)
+    if problem.bounds_seconds() <= deadline.left:
+        ascent = Ascent(problem, problem.penalties, known.value)
+        yield from root().prove(deadline, ascent, PROVE)
+
+
+class Ascent:
+    """Bounds for labels that are improved step by step, by their penalties.
+
+    The penalties are where they begin; `steps` is how fine the grid is.
+    """
+
+    def __init__(
+        self, problem: Problem, penalty: FloatArray, target: float, steps: int | None = None
+    ) -> None:
+        self._problem = problem
+        self._grid = make_grid(*problem, steps or problem.grid_steps())
+        self._penalty = penalty.copy()
+        self._state = np.array([1.0, np.inf, 0.0])
+        self.bounds = self._next(target)
+
+    @property
+    def bound(self) -> float:
+        """Bound on all routes."""
+        return float(self.bounds.root[0])
+
+    def improve(self, deadline: Deadline, target: float, grain: float = 0.0) -> None:
+        """Move the penalties until a deadline, unless the bound meets a target before."""
+        while (
+            deadline.left > 0 and self._state[0] > LAST_STEP and rounded(self.bound, grain) > target
+        ):
+            better = self._next(target)
+            if better.root[0] < self.bound:
+                self.bounds = better
+
+    def _next(self, target: float) -> Bounds:
+        return improve_penalties(*self._problem, self._grid, self._penalty, self._state, target)
 
 
 class Labels:
@@ -342,28 +409,15 @@ class Labels:
         self.done = False
 
     def prove(
-        self, deadline: Deadline, penalty: FloatArray, rule: int, patience: float = FIRST_PATIENCE
+        self, deadline: Deadline, ascent: Ascent, rule: int, patience: float = FIRST_PATIENCE
     ) -> Iterator[None]:
-        """Improve bounds and extend labels in turn until all is known; stop where you like.
-
-        The penalties are where the bounds begin, and are improved in place. Nothing is done if
-        there is no time for bounds.
-        """
-        problem, known, grain = self._problem, self._known, self._grain
-        if problem.bounds_seconds() > deadline.left:
-            return
-        grid = make_grid(*problem, problem.grid_steps())
-        state = np.array([1.0, np.inf, 0.0])
-        bounds = improve_penalties(*problem, grid, penalty, state, known.value)
-        known.bound = min(known.bound, rounded(bounds.root[0], grain))
+        """Improve bounds and extend labels in turn until all is known; stop where you like."""
+        known, grain = self._known, self._grain
+        known.bound = min(known.bound, rounded(ascent.bound, grain))
         while not self.done and not self.full and deadline.left > 0:
-            part = deadline.child(patience)
-            while part.left > 0 and state[0] > LAST_STEP and known.bound > known.value:
-                better = improve_penalties(*problem, grid, penalty, state, known.value)
-                if better.root[0] < bounds.root[0]:
-                    bounds = better
-                known.bound = min(known.bound, rounded(bounds.root[0], grain))
-            self.extend(bounds, deadline, 2 * patience, rule)
+            ascent.improve(deadline.child(patience), known.value, grain)
+            known.bound = min(known.bound, rounded(ascent.bound, grain))
+            self.extend(ascent.bounds, deadline, 2 * patience, rule)
             patience *= 1.5
             yield
 
@@ -426,5 +480,6 @@ METHOD = Method(
     function=exact,
     options=ExactOptions,
     can=("vehicles", "alternatives", "required"),
-    warm_up=warm_up,
+    rehearse=rehearse,
+    many=exact_many,
 )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.compiled import jit
+from decost.compiled import jit, lean
 from decost.problem.instance import FloatArray, IntArray
 from decost.timeline.network import Network
 
@@ -44,7 +44,7 @@ def make_graph(network: Network, triangle: bool) -> Graph:
     shortest = np.empty((nodes, nodes))
     for i in range(nodes):
         for j in range(nodes):
-            shortest[i, j] = network.travel[network.place[i], network.place[j]]
+            shortest[i, j] = network.travel[network.node[i].place, network.node[j].place]
     if not triangle:
         mark_short_cuts(network, shortest, worth)
     deadline = np.full((nodes, stops), -np.inf)
@@ -68,7 +68,7 @@ def useful_arcs(network: Network, graph: Graph) -> None:
     between them and still be at j when it opens, k being a stop that can neither come before i
     nor after j.
     """
-    node, place, travel = network.node, network.place, network.travel
+    node, travel = network.node, network.travel
     arcs = 0
     between = np.empty(BETWEEN, dtype=np.int64)
     served = np.empty(BETWEEN)
@@ -78,14 +78,14 @@ def useful_arcs(network: Network, graph: Graph) -> None:
         for j in range(1, network.alternatives + 1):
             if i == network.end or network.stop[j] == network.stop[i]:
                 continue
-            if leave + travel[place[i], place[j]] > node[j].latest + network.slack:
+            if leave + travel[node[i].place, node[j].place] > node[j].latest + network.slack:
                 continue
             useful = True
             for b in range(found):
                 k = between[b]
                 if (
                     network.stop[k] != network.stop[j]
-                    and served[b] + travel[place[k], place[j]] <= node[j].open
+                    and served[b] + travel[node[k].place, node[j].place] <= node[j].open
                     and node[j].open + node[j].min_stay > graph.deadline[j, network.stop[k]]
                 ):
                     useful = False
@@ -96,7 +96,7 @@ def useful_arcs(network: Network, graph: Graph) -> None:
         graph.first[i + 1] = arcs
 
 
-@jit
+@lean
 def find_between(
     network: Network, graph: Graph, i: int, between: IntArray, served: FloatArray
 ) -> int:
@@ -105,12 +105,12 @@ def find_between(
     Written are those that are served first, and when they are served at the latest. Only stops
     with one alternative are looked for.
     """
-    node, place, travel = network.node, network.place, network.travel
+    node, travel = network.node, network.travel
     latest = latest_leave(network, i)
     found = 0
     for k in range(1, network.alternatives + 1):
         s = network.stop[k]
-        begin = max(latest + travel[place[i], place[k]], node[k].open)
+        begin = max(latest + travel[node[i].place, node[k].place], node[k].open)
         if k == i or begin > node[k].latest or network.first[s + 1] - network.first[s] > 1:
             continue
         at = network.stop[i]
@@ -130,7 +130,7 @@ def find_between(
     return found
 
 
-@jit
+@lean
 def latest_leave(network: Network, i: int) -> float:
     """Latest end of service at a node that can earn anything; a start is left at once."""
     here = network.node[i]
@@ -142,7 +142,7 @@ def latest_leave(network: Network, i: int) -> float:
     return float(min(last, here.leave_by))
 
 
-@jit
+@lean
 def mark_short_cuts(network: Network, shortest: FloatArray, worth: FloatArray) -> None:
     """Give infinite worth to stops on a way that is shorter than the direct one.
 

@@ -19,7 +19,7 @@ from decost.exact.graph import Graph, make_graph
 from decost.problem.instance import Arrays, BoolArray, FloatArray, IntArray
 from decost.timeline.network import Network, reduced_network
 from decost.timeline.profile import dominates
-from decost.timeline.steps import Front, Start, finish, follow, reach, serve
+from decost.timeline.steps import Front, Start, finish, follow, reach, serve, travel_time
 
 LABELS, PIECES, QUEUED, BEST = 0, 1, 2, 3
 """Places in `Store.counter`."""
@@ -75,6 +75,7 @@ class Store(NamedTuple):
     counter: IntArray
     best: FloatArray  # one entry
     scratch: FloatArray  # (piece, 2), for all pieces of a route
+    outlook: FloatArray  # (sample, 2), times of leaving a node and the profit before the next one
 
 
 @jit
@@ -91,6 +92,7 @@ def make_store(network: Network, capacity: int, classes: int) -> Store:
         counter=np.zeros(4, dtype=np.int64),
         best=np.zeros(1),
         scratch=np.empty((most, 2)),
+        outlook=np.empty((SAMPLES, 2)),
     )
 
 
@@ -423,6 +425,70 @@ def upper_bound(network: Network, graph: Graph, bounds: Bounds, store: Store, la
 
 
 @lean
+def look_out(store: Store, front: Front) -> int:
+    """Sample the function on leaving a node for `promise`; return the number of samples."""
+    outlook, pieces = store.outlook, store.scratch
+    length = 0.0
+    for k in range(front.pieces):
+        length += pieces[k, 1]
+    length = min(length, front.room)
+    if length <= 0.0:
+        outlook[0, 0], outlook[0, 1] = front.time, front.value
+        return 1
+    time, profit = 0.0, front.value
+    piece = 0
+    rest = pieces[0, 1]
+    for q in range(SAMPLES):
+        outlook[q, 0] = front.time + time
+        until = length * (q + 1) / SAMPLES if q + 1 < SAMPLES else np.inf
+        while piece < front.pieces and time < until:
+            part = min(until - time, rest)
+            profit += pieces[piece, 0] * part
+            time += part
+            rest -= part
+            if rest <= 0.0:
+                piece += 1
+                if piece < front.pieces:
+                    rest = pieces[piece, 1]
+        outlook[q, 1] = profit
+        time = min(time, length)
+    return SAMPLES
+
+
+@lean
+def refund_after(network: Network, graph: Graph, bounds: Bounds, store: Store, label: int) -> float:
+    """Add up the penalties of the stops that a label can visit after its own."""
+    here = store.label[label]
+    leave = here.time + network.node[here.node].min_stay - network.slack
+    refund = 0.0
+    for s in bounds.penalised:
+        if leave <= graph.deadline[here.node, s] and not has_visited(store.visited, label, s):
+            refund += bounds.penalty[s]
+    return refund
+
+
+@lean
+def promise(
+    network: Network, bounds: Bounds, store: Store, label: int, samples: int, to: int
+) -> float:
+    """Bound on the penalised profit of a label that goes on to a node: `upper_bound`, quickly."""
+    outlook = store.outlook
+    travel = travel_time(network, store.label[label].node, to) - bounds.begin
+    size = bounds.best.shape[1]
+    high = -np.inf
+    for q in range(samples):
+        b = int(np.floor((outlook[q, 0] + travel) / bounds.step + ARC_EPSILON))
+        if b >= size:
+            break
+        after = bounds.best[to, b]
+        next_stop = bounds.successor[to, b]
+        if next_stop >= 0 and has_visited(store.visited, label, next_stop):
+            after = bounds.second[to, b]
+        high = max(high, outlook[q, 1] + after)
+    return high
+
+
+@lean
 def sort_queue(network: Network, graph: Graph, bounds: Bounds, store: Store) -> None:
     """Put the queue in order again after the bounds have changed."""
     size = store.counter[QUEUED]
@@ -493,10 +559,17 @@ def extend_labels(
             if whole > best[0] and rule != EVERY:
                 best[0] = whole
                 counter[BEST] = old
+        samples = 0
+        least = -np.inf
+        if bounded:
+            samples = look_out(store, front)
+            least = best[0] + progress - refund_after(network, graph, bounds, store, old)
         for arc in range(graph.first[node], graph.first[node + 1]):
             to = graph.head[arc]
             stop = network.stop[to]
             if has_visited(visited, old, stop):
+                continue
+            if bounded and promise(network, bounds, store, old, samples, to) < least:
                 continue
             start = reach(network, front, to, store.scratch, 0, store.pieces, counter[PIECES])
             if start.time == np.inf:

@@ -119,7 +119,8 @@ def type_problem(instance: Instance, kind: int) -> tuple[Problem, BoolArray]:
 
 def travel_between(network: Network) -> FloatArray:
     """Give the travel times between all nodes."""
-    return network.travel[np.ix_(network.place, network.place)]
+    place = network.node["place"]
+    return network.travel[np.ix_(place, place)]
 
 
 def with_arcs(problem: Problem, arcs: BoolArray) -> Problem:

@@ -1,13 +1,14 @@
 """Reading and writing instances, sets of instances and plans.
 
-A file is known by its content: JSON instances, `.jsonl` and `.npz` sets, Solomon's VRPTW files,
-KU Leuven's (T)OPTW files, and files of tourist trips (TTDP). Files are data from outside: sizes
-are limited, nothing in them is executed, and every complaint names the file, the field and the
-value.
+A file is known by its content: JSON instances, tables (text, `.xlsx`, GeoJSON), `.jsonl` and
+`.npz` sets, Solomon's VRPTW files, KU Leuven's (T)OPTW files, and files of tourist trips (TTDP).
+Files are data from outside: sizes are limited, nothing in them is executed, and every complaint
+names the file, the field and the value.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Sequence
@@ -20,11 +21,29 @@ import numpy as np
 from decost.files import limits
 from decost.files.arrays import arrays_of, read_arrays
 from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon, read_trip
+from decost.files.calendar import Dates, plan_as_calendar, require_calendar
+from decost.files.cells import text_of
 from decost.files.instances import instance_dict, instance_of, pretty
 from decost.files.json import parsed
 from decost.files.limits import FormatError
 from decost.files.lines import holds_lines, read_lines
+from decost.files.plan_geojson import plan_as_geojson, require_degrees
 from decost.files.plans import read_solution, read_solutions
+from decost.files.points import holds_features
+from decost.files.table_files import (
+    ENDINGS,
+    SEPARATORS,
+    Beside,
+    Travel,
+    Vehicles,
+    holds_table,
+    read_features,
+    read_table,
+    read_workbook,
+    write_instance,
+    write_result,
+)
+from decost.files.workbooks import holds_workbook
 from decost.files.writing import replacing, write_text
 from decost.method.result import Result
 from decost.problem.instance import MAX_STOPS, Instance, InstanceError
@@ -38,14 +57,17 @@ def read(
     *,
     profit: Profit = "fixed",
     truncate: Truncate = "auto",
-    vehicles: int | None = None,
+    vehicles: Vehicles | None = None,
+    speed: float | str | None = None,
+    travel: Travel | None = None,
 ) -> Instance:
     """Read one instance.
 
     Parameters
     ----------
     path
-        A JSON instance, a Solomon file, a KU Leuven (T)OPTW file or a tourist trip (TTDP).
+        A JSON instance, a table of places (text, `.xlsx`, GeoJSON), a Solomon file, a KU Leuven
+        (T)OPTW file or a tourist trip (TTDP).
     profit
         How to read a Solomon or KU Leuven file: "fixed" makes it an OPTW; "variable" lets a
         stay be longer than the service time by up to 30 and multiplies the profit with it.
@@ -55,7 +77,14 @@ def read(
         (Cordeau's, trips) with fixed profits, and "none" with variable ones.
     vehicles
         Number of vehicles, instead of the file's (which is 1 unless a JSON file says other); of
-        a tourist trip the number of its days.
+        a tourist trip the number of its days. Beside a table of places also the file of a table
+        of vehicles; or a list of such paths, of `Vehicle` records, and of words such as
+        "red, start=Hotel Sole, begin=09:00, due=17:00".
+    speed
+        Beside a table of places: the speed of vehicles that have none of their own, "4.5 km/h".
+    travel
+        Beside a table of places: the file of a table of travel times, or several by the names of
+        profiles.
 
     Raises
     ------
@@ -64,7 +93,8 @@ def read(
     OSError
         If it cannot be opened.
     """
-    instances, is_set = read_any(path, profit=profit, truncate=truncate, vehicles=vehicles)
+    beside = Beside(vehicles, speed, travel)
+    instances, is_set = read_any(path, profit=profit, truncate=truncate, beside=beside)
     if is_set:
         raise FormatError(f"{path}: holds a set of {len(instances)} instances: use read_set")
     return instances[0]
@@ -75,17 +105,20 @@ def read_set(
     *,
     profit: Profit = "fixed",
     truncate: Truncate = "auto",
-    vehicles: int | None = None,
+    vehicles: Vehicles | None = None,
+    speed: float | str | None = None,
+    travel: Travel | None = None,
 ) -> list[Instance]:
     """Read a set of instances (`.npz` or `.jsonl`); a single instance is a set of one.
 
     The parameters are those of `read`.
     """
-    return read_any(path, profit=profit, truncate=truncate, vehicles=vehicles)[0]
+    beside = Beside(vehicles, speed, travel)
+    return read_any(path, profit=profit, truncate=truncate, beside=beside)[0]
 
 
 def read_any(
-    path: str | Path, *, profit: Profit, truncate: Truncate, vehicles: int | None
+    path: str | Path, *, profit: Profit, truncate: Truncate, beside: Beside
 ) -> tuple[list[Instance], bool]:
     """Read whatever a file holds, and say whether that is a set."""
     if profit not in get_args(Profit):
@@ -97,10 +130,20 @@ def read_any(
         with path.open("rb") as file:  # once only: it may be a pipe
             data = file.read(limits.MAX_BYTES + 1)
             is_npz, is_lines = data.startswith(b"PK\x03\x04"), holds_lines(path, data)
+            if holds_workbook(data):
+                is_npz = False
             is_set = is_npz or is_lines
             if is_set:
                 data += file.read(limits.MAX_SET_BYTES - limits.MAX_BYTES)
         limits.require_size(path, data, limits.MAX_SET_BYTES if is_set else limits.MAX_BYTES)
+        if not is_set and (table := _read_table(path, data, profit, truncate, beside)):
+            return [table], False
+        if beside.tables:
+            raise FormatError(
+                f"{path}: tables of vehicles or travel times, and a speed, go with a table of "
+                "places, and this is none"
+            )
+        vehicles = beside.vehicles if isinstance(beside.vehicles, int) else None
         plain = profit == "fixed" and truncate == "auto"
         if not plain and (is_set or data.lstrip().startswith(b"{")):
             raise FormatError(
@@ -121,18 +164,86 @@ def read_any(
     return instances, is_set
 
 
-def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> None:
-    """Write an instance or a result as JSON, or a set of instances as `.npz` or `.jsonl`.
+def _read_table(
+    path: Path, data: bytes, profit: Profit, truncate: Truncate, beside: Beside
+) -> Instance | None:
+    """Read a table of places, if that is what a file holds."""
+    is_book = holds_workbook(data)
+    is_json = data[:1000].removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
+    features = None
+    if is_json and b'"Feature' in data:
+        features = parsed(path, limits.decoded(path, data))
+        if not holds_features(features):
+            return None
+    text = ""
+    if not is_book and not is_json:
+        marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        start = data[:20_000].decode("utf-16" if marked else "latin-1", "ignore")
+        named = path.suffix.lower() in SEPARATORS
+        if not named and not holds_table(start):
+            return None
+        text = text_of(path, data)
+    elif not is_book and features is None:
+        return None
+    if (profit, truncate) != ("fixed", "auto"):
+        raise FormatError(
+            f"{path}: profit and truncate are for Solomon's and KU Leuven's files, and this is a "
+            "table"
+        )
+    if is_book:
+        return read_workbook(path, data, beside)
+    if features is not None:
+        return read_features(path, features, beside)
+    return read_table(path, text, beside)
+
+
+def write(
+    thing: Instance | Sequence[Instance] | Result,
+    path: str | Path,
+    *,
+    vehicles: str | Path | None = None,
+    travel: str | Path | None = None,
+    date: Dates | None = None,
+) -> None:
+    """Write an instance or a result, or a set of instances as `.npz` or `.jsonl`.
 
     The file is written whole or not at all. With one of the endings of a set, an instance is
-    written as a set of one.
+    written as a set of one; with that of a table (`.csv`, `.tsv`, `.xlsx`, for an instance
+    `.geojson`) as a table, and else as JSON. A result becomes a calendar or a map by the ending
+    `.ics` (with the `date`) or `.geojson`; `result.report` writes it as a page.
+
+    Parameters
+    ----------
+    thing
+        What to write.
+    path
+        The file.
+    vehicles, travel
+        Of an instance as text or GeoJSON: the files for its vehicles and travel times.
+    date
+        Of a calendar: the first day of the plan, as 2026-05-04, or one for each vehicle by its id.
+
+    Raises
+    ------
+    FormatError
+        If the format cannot hold all of it; what it cannot is named.
     """
+    table = Path(path).suffix.lower() in ENDINGS
+    if isinstance(thing, Instance) and table:
+        try:
+            write_instance(thing, path, vehicles, travel)
+        except InstanceError as error:
+            raise limits.refusal(path, error) from None
+        return
+    if vehicles is not None or travel is not None:
+        raise FormatError(f"{path}: vehicles and travel: are for an instance as a table of places")
+    if isinstance(thing, Result) and table and Path(path).suffix.lower() != ".geojson":
+        write_result(thing, path)
+        return
     if isinstance(thing, Instance) and Path(path).suffix in (".npz", ".jsonl"):
         thing = [thing]
     if isinstance(thing, Result):
-        version = version_of(thing.instance)
-        head = {"format": "decost-solution", "version": version, "instance": thing.instance.name}
-        write_text(path, json.dumps(head | thing.to_dict(), indent=1) + "\n")
+        write_text(path, _plan_text(thing, path, date))
     elif isinstance(thing, Instance):
         text = pretty(_described(path, thing))
         limits.require_size(path, text, limits.MAX_BYTES)
@@ -151,6 +262,30 @@ def write(thing: Instance | Sequence[Instance] | Result, path: str | Path) -> No
         write_text(path, "".join(lines))
     else:
         raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
+
+
+def require_plan_file(path: str | Path, instance: Instance, date: Dates | None = None) -> None:
+    """Refuse, before a plan is made, what `write` would refuse of every plan."""
+    ending = Path(path).suffix.lower()
+    if ending == ".ics":
+        require_calendar(path, instance, date)
+    elif ending == ".geojson":
+        require_degrees(path, instance)
+    elif ending in (".html", ".htm"):
+        raise FormatError(f"{path}: a page is written by result.report, or by --report")
+
+
+def _plan_text(result: Result, path: str | Path, date: Dates | None) -> str:
+    """Give a plan as the ending of its file asks for."""
+    require_plan_file(path, result.instance, date)
+    ending = Path(path).suffix.lower()
+    if ending == ".ics":
+        return plan_as_calendar(path, result.instance, result.solution, date)
+    if ending == ".geojson":
+        return plan_as_geojson(result.instance, result.solution)
+    version = version_of(result.instance)
+    head = {"format": "decost-solution", "version": version, "instance": result.instance.name}
+    return json.dumps(head | result.to_dict(), indent=1) + "\n"
 
 
 def _described(where: str | Path, instance: Instance) -> dict[str, Any]:
@@ -189,5 +324,6 @@ def _read_text(
         if len(rows[0]) > 4 and len(rows) > 1 and len(rows[1]) == 7:
             return read_trip(path, rows, profit, truncate, vehicles)
     raise FormatError(
-        f"{path}: is no known format (JSON instance, .jsonl or .npz set, Solomon, KU Leuven, TTDP)"
+        f"{path}: is no known format (JSON instance, table, .jsonl or .npz set, Solomon, "
+        "KU Leuven, TTDP)"
     )

@@ -22,8 +22,38 @@ MAX_COLONS = 1_000_000
 MAX_NAMES = 2_000
 """Most names in one object of an instance or plan."""
 
+MAX_VALUES = 20_000
+"""Most values in one list of an instance or plan; a row of a matrix has a number for each place."""
+
 MAX_EMPTY_LINES = 100_000
-"""Most empty lines of a `.jsonl` set."""
+"""Most empty lines of a `.jsonl` set or a table."""
+
+MAX_CELLS = 300_000
+"""Most cells of a table."""
+
+MAX_MATRIX_CELLS = 4_100_000
+"""Most cells of a table of travel times."""
+
+MAX_WORKBOOK_BYTES = 48 * 2**20
+"""Largest workbook, unpacked."""
+
+MAX_TEXT_BYTES = 8 * 2**20
+"""Most text in the cells of a workbook, unpacked."""
+
+MAX_PART_BYTES = 2**19
+"""Largest other part of a workbook, such as its styles."""
+
+MAX_TAGS = 400_000
+"""Most XML tags of a workbook; a cell has about four."""
+
+MAX_COLUMNS = 500
+"""Most columns of a table."""
+
+MAX_ROWS = 25_000
+"""Most rows of a table: as many as all alternatives and places of an instance."""
+
+MAX_LINE = 2**20
+"""Most characters of a line of a table."""
 
 MAX_WORDS = 100
 """Words of a line of a benchmark file that are looked at."""

@@ -52,6 +52,7 @@ class _SolutionFile(Schema):
     reasons: list[str] = Field([], max_length=MAX_STOPS)
     runtime: float | None = None
     seed: int | None = None
+    explanation: Any = None
     routes: Annotated[list[Any], Field(max_length=MAX_VEHICLES)]
 
 

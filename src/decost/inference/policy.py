@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Protocol, TypeAlias
 
@@ -260,11 +260,15 @@ def _loaded(path: str, changed: int, device: str) -> Planner:
     return PrefixPlanner.load(found.config, found.tensors)
 
 
-@cache
 def warm_up(options: type[PolicyOptions] = PolicyOptions) -> None:
-    """Compile or load the kernels and the weights that come with the package."""
+    """Load the weights that a method plans with unless told."""
+    _load(options().weights, "cpu")
+
+
+def rehearse(options: type[PolicyOptions] = PolicyOptions) -> None:
+    """Call every kernel."""
     instance = Instance(budget=9, xy=[[0, 0], [1, 0]], rate=[0, 2], max_stay=[0, 2])
-    policy(instance, options())
+    policy(instance, options(samples=1))
     best_solution(instance, [[1]])
 
 
@@ -275,6 +279,7 @@ DECOST = Method(
     options=PolicyOptions,
     can=FEATURES,
     warm_up=warm_up,
+    rehearse=rehearse,
     many=policy_many,
 )
 
@@ -284,5 +289,6 @@ POMO = Method(
     function=policy,
     options=PomoOptions,
     warm_up=partial(warm_up, PomoOptions),
+    rehearse=partial(rehearse, PomoOptions),
     many=policy_many,
 )

@@ -290,7 +290,9 @@ def network_of(tables: Tables, row: int) -> Network:
         pieces[:, 1].copy(),
         tables.begin[row],
         tables.budget[row],
+        0,
         tables.slack[row],
+        False,
     )
     return network_as_given(arrays)
 

@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from decost.compiled import DISABLED
+from decost.compiled import DISABLED, compile_with
 
 Floats = npt.NDArray[np.float32]
 Function = TypeVar("Function", bound=Callable[..., object])
 
-vectors = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-"""Compile a kernel in which sums may be taken in any order."""
+
+def vectors(function: Function) -> Function:
+    """Compile a kernel in which sums may be taken in any order."""
+    return compile_with(function, fastmath=True)
 
 
 def row(function: Function) -> Function:
     """Compile a short function that makes no arrays, in the same way (`decost.compiled.lean`)."""
-    settings: dict[str, Any] = {"_nrt": False, "fastmath": True}
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", **settings)(
-        function
-    )
-    return compiled
+    return compile_with(function, fastmath=True, _nrt=False)
 
 
 @row

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from threading import current_thread, main_thread
 from typing import TypeVar
 
+from decost.compiling import clock, give_up
 from decost.method.aside import POLL, Aside
 
 Answer = TypeVar("Answer")
@@ -20,7 +20,7 @@ class Deadline:
     """The end of the time that there is; it comes at once when it is cancelled.
 
     A child is for a part of the work: it ends with its parent at the latest, however that ends.
-    Ctrl-C ends the whole family.
+    Ctrl-C ends the whole family. Time in which kernels are compiled or loaded does not count.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        self._end = time.perf_counter() + (math.inf if seconds is None else seconds)
+        self._end = clock() + (math.inf if seconds is None else seconds)
         self._parent: Deadline | None = None
         self._cancelled = False
         self._interrupted = False
@@ -44,7 +44,7 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds until the end, negative after it."""
-        return -math.inf if self.stopped else self._end - time.perf_counter()
+        return -math.inf if self.stopped else self._end - clock()
 
     def cancel(self) -> None:
         """End it now, and its children."""
@@ -53,6 +53,7 @@ class Deadline:
     def interrupt(self) -> None:
         """End it, its children and all that it is a part of, because of Ctrl-C."""
         self._interrupted = True
+        give_up()
         self.cancel()
         if self._parent is not None:
             self._parent.interrupt()
@@ -70,10 +71,10 @@ class Deadline:
     def slices(self, seconds: float = math.inf, first: int = 1_000) -> Iterator[int]:
         """Yield amounts of work, each to be done in about one slice, for so many seconds."""
         part = self.child(seconds)
-        work, last = first, time.perf_counter()
+        work, last = first, clock()
         while True:
             yield work
-            left, now = part.left, time.perf_counter()
+            left, now = part.left, clock()
             if left <= 0:
                 return
             pace = min(SLICE, max(left, SLICE / 10)) / max(now - last, 1e-6)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
+
 from decost.problem.instance import Instance
 
 Feature: TypeAlias = Literal["teams", "vehicles", "alternatives", "required"]
@@ -23,7 +25,7 @@ def features_of(instance: Instance) -> Iterator[tuple[Feature, str]]:
         yield "vehicles", own
     if not instance.simple:
         yield "alternatives", _own_alternative(instance)
-    if instance.required.any():
+    if np.count_nonzero(instance.required):
         stop = int(instance.required.argmax())
         yield "required", f"stop {instance.label(stop)!r}: required = True"
 
@@ -31,6 +33,8 @@ def features_of(instance: Instance) -> Iterator[tuple[Feature, str]]:
 def _own_vehicle(instance: Instance) -> str:
     """Say what the first vehicle has that is not as all vehicles were once; "" if none has."""
     end = instance.nodes if instance.separate_end else 0
+    if instance.alike and instance.end == end and instance.begin == 0:
+        return ""
     first = instance.fleet[0]
     for one in (first,) if instance.alike else instance.fleet:
         where = f"vehicle {one.id!r}"

@@ -79,10 +79,12 @@ class RoundsOptions(TimedOptions):
 class Method:
     """One way to solve: `function(instance, options)` with what the door must know of it.
 
-    `can` names the features (see `decost.method.features`) that it can plan for; an instance with
-    another one is refused. `warm_up` compiles or loads what the function needs, and is called once
-    before it. A method that is faster on many instances at once has a function `many` for them.
-    One that calls others names those that it may call for an instance in `uses`.
+    `can` names the features (see `decost.method.features`) that it can plan for; an instance
+    with another one is refused. `warm_up` loads what the function needs, and is called once
+    before it. `rehearse` calls every kernel, on small problems, for `prepare` to compile them.
+    A method that is faster on many instances at once has a function `many` for them; an instance
+    for which that answers None is solved by itself. One that calls others names those that it may
+    call for an instance in `uses`.
     """
 
     name: str
@@ -91,5 +93,6 @@ class Method:
     options: type[Options] = Options
     can: tuple[Feature, ...] = ("teams",)
     warm_up: Callable[[], object] | None = None
-    many: Callable[[Sequence[Instance], Any], list[Result]] | None = None
+    rehearse: Callable[[], object] | None = None
+    many: Callable[[Sequence[Instance], Any], Sequence[Result | None]] | None = None
     uses: Callable[[Instance], Sequence[str]] | None = None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from decost.compiling import clock
 from decost.method.deadline import Deadline
 from decost.method.value import Scale
 from decost.problem.plan import Solution
@@ -79,7 +79,7 @@ class Reporter:
         self._listener = listener
         self._deadline = deadline
         self._scale = scale
-        self._begin = time.perf_counter()
+        self._begin = clock()
         self._plan = plan
         self._told: tuple[float, float | None] = (-math.inf, None)
 
@@ -102,7 +102,7 @@ class Reporter:
         self._told = told
         visited, profit = self._scale.split(told[0])
         limit = None if told[1] is None else self._scale.profit_bound(told[1], visited)
-        seconds = time.perf_counter() - self._begin
+        seconds = clock() - self._begin
         news = Progress(seconds, profit, limit)
         news.plan, news.required_visited = self._plan, visited
         answer = self._listener(news)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from decost.problem.instance import Instance
@@ -127,17 +128,64 @@ class Result:
         """How far the profit may be below the optimum, as a share of the bound."""
         return gap_of(self.profit, self.bound)
 
+    def signed(self, method: str, seed: int, runtime: float) -> Result:
+        """Say what made it, and how long that took."""
+        copy = object.__new__(Result)  # not `replace`, which takes as long as a small plan
+        copy.__dict__.update(self.__dict__, method=method, seed=seed, runtime=runtime)
+        return copy
+
     def explain(self, *, time_limit: float | None = None) -> Explanation:
         """Find out why stops are left out, and what one more unit of budget is worth.
 
         Parameters
         ----------
         time_limit
-            Seconds for all of it; a minute by default.
+            Seconds for all of it; 2 by default.
         """
         from decost.planner.explanation import MOST, explain
 
         return explain(self, time_limit=MOST if time_limit is None else time_limit)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        explain_time: float | None = None,
+        tiles: str | None = None,
+    ) -> None:
+        """Write the plan as a page: map, schedule, timetables, what was left out and why.
+
+        It is one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path
+            Where to, as .html.
+        explain_time
+            Seconds to find out why stops are left out; 10 by default.
+        tiles
+            Address of a background map with {z}, {x} and {y}, which the page then asks for it; for
+            places with latitude and longitude.
+        """
+        from decost.planner.explanation import MOST_FOR_A_PAGE, explain
+        from decost.show.report import require_report, write_report
+
+        require_report(self.instance, path, tiles)
+        limit = MOST_FOR_A_PAGE if explain_time is None else explain_time
+        explanation = explain(self, time_limit=limit).to_dict()
+        write_report(self, path, explanation=explanation, tiles=tiles)
+
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Give the plan as a data frame: a row for every start, visit and end, times as numbers.
+
+        Parameters
+        ----------
+        library
+            Whose data frame; by default that of pandas if it is there, else of polars.
+        """
+        from decost.files.frames import to_frame
+
+        return to_frame(self, library)
 
     def __repr__(self) -> str:
         bound = "none" if self.bound is None else f"{self.bound:.6g}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import floor, inf
 
+import numpy as np
+
 from decost.method.result import Result, Status
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
@@ -22,8 +24,8 @@ class Scale:
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
-        self.bonus = instance.arrays.bonus
-        self.required = int(instance.required.sum()) if self.bonus > 0.0 else 0
+        self.required = int(np.count_nonzero(instance.required))
+        self.bonus = instance.arrays.bonus if self.required else 0.0
 
     @property
     def most(self) -> float:

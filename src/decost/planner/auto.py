@@ -27,6 +27,9 @@ from decost.search.search import Searches
 WAIT = 0.005
 """Seconds between two looks at a search."""
 
+FIRST_TRY, MOST_FIRST_TRY = 1 / 20, 0.5
+"""Part of the time limit, and most seconds, in which a proof is tried before all else."""
+
 AHEAD, MOST_AHEAD = 1 / 3, 3.0
 """Part of the time limit, and most seconds, that a search may have for itself before a proof."""
 
@@ -91,8 +94,8 @@ def _first_answer(instance: Instance, options: AutoOptions, deadline: Deadline) 
     """For one vehicle, try if it is easy to prove the best plan; for teams give a first plan."""
     value = Scale(instance).value
     if instance.vehicles == 1:
-        no_time = deadline.child(0.0)  # what `exact` does in any case
-        answer = replace(exact.prove(instance, options, no_time), found_by="exact")
+        short = deadline.child(min(FIRST_TRY * deadline.left, MOST_FIRST_TRY))
+        answer = replace(exact.prove(instance, options, short), found_by="exact")
     else:
         answer = replace(judged(instance, first_plan(instance, options.start)), found_by="greedy")
     given = options.start is not None and value(options.start) >= value(answer.solution)
@@ -172,6 +175,6 @@ METHOD = Method(
     function=auto,
     options=AutoOptions,
     can=FEATURES,
-    warm_up=exact.warm_up,
+    rehearse=exact.rehearse,
     uses=_uses,
 )

@@ -15,8 +15,10 @@ from queue import Empty, SimpleQueue
 from threading import Event, RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
+import numpy as np
 from pydantic import ValidationError
 
+from decost.compiling import clock
 from decost.method.features import Feature, features_of
 from decost.method.options import MethodError
 from decost.method.result import Failure, Result
@@ -49,6 +51,9 @@ BATCH = 100
 TELL = 0.05
 """Seconds after which what is finished of a bundle of instances is handed over."""
 
+REHEARSAL = 0.1
+"""Seconds for each example that a method is prepared with."""
+
 POLL = 0.1
 """Seconds between two looks for Ctrl-C while others solve."""
 
@@ -57,6 +62,7 @@ OnError: TypeAlias = Literal["raise", "row"]
 
 _METHODS: dict[str, Method] = {}
 _PREPARED: set[str] = set()
+_REHEARSED: set[str] = set()
 _PREPARING = RLock()
 
 
@@ -160,40 +166,76 @@ def _all_methods() -> Iterator[Method | MethodError]:
 
 
 def prepare(name: str, instances: Iterable[Instance] = ()) -> Method:
-    """Compile what a method needs, so that its first plan takes no longer than the next.
+    """Compile all that a method will need, so that its first plan takes no longer than the next.
 
-    `solve` does this by itself; call it to choose the moment. The first time after an
-    installation takes half a minute or more, later less than one second.
+    Without it, a method compiles what an instance needs when it needs it; that does not count for
+    time limits. The first time after an installation takes half a minute or more, later less than
+    one second.
 
     Parameters
     ----------
     name
         The method.
     instances
-        What it is to solve: it may call other methods for some problems, but not for all.
+        What it is to solve: it may call other methods for some problems, but not for all. Without
+        any, it is prepared for all that it can solve.
     """
-    from decost.baselines.greedy import warm_up as warm_up_greedy
-    from decost.method.options import ImprovingOptions
-
-    method = get_method(name)
-    if name not in _PREPARED:
+    examples = _examples(name)
+    instances = tuple(instances) or examples
+    method = load_method(name, instances)
+    for one in dict.fromkeys((name, *_used(method, instances))):
         with _PREPARING:
-            if name not in _PREPARED:
-                if issubclass(method.options, ImprovingOptions):
-                    warm_up_greedy()
-                if method.warm_up is not None:
-                    method.warm_up()
-            _PREPARED.add(name)
-    instances = tuple(instances)
-    if method.uses is not None:
-        for other in {one: None for instance in instances for one in method.uses(instance)}:
-            prepare(other)
-    if any(instance.required.any() for instance in instances):
-        from decost.planner.requirements import warm_up
-
-        with _PREPARING:
-            warm_up()
+            if one not in _REHEARSED:
+                _rehearse(get_method(one), _examples(one))
+            _REHEARSED.add(one)
     return method
+
+
+def load_method(name: str, instances: Iterable[Instance]) -> Method:
+    """Load what a method needs for some instances, but compile nothing."""
+    method = get_method(name)
+    used = () if method.uses is None else _used(method, instances)
+    for one in (name, *used):
+        if one not in _PREPARED:
+            with _PREPARING:
+                warm_up = get_method(one).warm_up
+                if one not in _PREPARED and warm_up is not None:
+                    warm_up()
+                _PREPARED.add(one)
+    return method
+
+
+def _used(method: Method, instances: Iterable[Instance]) -> Iterable[str]:
+    """Name the other methods that one may call for some instances."""
+    uses = method.uses or (lambda instance: ())
+    return {one: None for instance in instances for one in uses(instance)}
+
+
+def _examples(name: str) -> tuple[Instance, ...]:
+    """Give small problems of each kind that a method can solve."""
+    from decost.problem.generators import generate
+
+    (paper,) = generate("paper", nodes=8, window=200, seed=1)
+    own, *_ = generate("people", nodes=6, seed=1, vehicles=2)
+    required = paper.replace(required=np.arange(paper.nodes) == 1)
+    can = set(get_method(name).can)
+    kinds = (paper, paper.replace(vehicles=2), required, own)
+    return tuple(one for one in kinds if {feature for feature, _ in features_of(one)} <= can)
+
+
+def _rehearse(method: Method, examples: Iterable[Instance]) -> None:
+    """Call all kernels of a method, and those that serve every method."""
+    from decost.baselines.greedy import rehearse as rehearse_greedy
+    from decost.planner.requirements import rehearse as rehearse_required
+
+    if method.rehearse is None:
+        return
+    method.rehearse()
+    rehearse_greedy()
+    if "required" in method.can:
+        rehearse_required()
+    for instance in examples:
+        method.function(instance, method.options(time_limit=REHEARSAL))
 
 
 def solve(
@@ -239,7 +281,7 @@ def solve(
     if "start" in chosen.options.model_fields and _is_order(options.get("start")):
         options["start"] = _plan_in_order(instance, options["start"])
     settings = read_options(chosen, options)
-    return _run(prepare(method, [instance]), settings, instance)
+    return _run(load_method(method, [instance]), settings, instance)
 
 
 def _is_order(start: object) -> bool:
@@ -386,7 +428,7 @@ def _solve_into(
     workers = threads if threads is not None else os.cpu_count() or 1
     if workers < 1:
         raise MethodError(f"threads = {workers}: must be at least 1")
-    chosen = prepare(method, instances)
+    chosen = load_method(method, instances)
     # Short tasks are bundled, or handing them over would cost more than solving them.
     bundle = max(1, min(32, len(instances) // (8 * workers)))
     if chosen.many is not None:
@@ -398,13 +440,13 @@ def _solve_into(
         part = instances[first : first + bundle]
         told, last = first, time.perf_counter()
         try:
+            known: Sequence[Outcome | None] = [None] * len(part)
             if chosen.many is not None and not left.is_set():
-                done.update(enumerate(_attempt_many(chosen, settings, part), first))
-                finished.put(range(first, first + len(part)))
-            for index, instance in enumerate(part if chosen.many is None else (), first):
+                known = _attempt_many(chosen, settings, part)
+            for index, (instance, outcome) in enumerate(zip(part, known, strict=True), first):
                 if left.is_set():
                     return
-                done[index] = _attempt(chosen, settings, instance)
+                done[index] = outcome or _attempt(chosen, settings, instance)
                 if index == first + len(part) - 1 or time.perf_counter() - last > TELL:
                     finished.put(range(told, index + 1))
                     told, last = index + 1, time.perf_counter()
@@ -470,7 +512,7 @@ def read_options(method: Method, given: dict[str, Any]) -> Options:
 
 def _run(method: Method, options: Options, instance: Instance) -> Result:
     _require_able(method, instance)
-    begin = time.perf_counter()
+    begin = clock()
     start = getattr(options, "start", None)
     if start is not None:
         start, best = _best_start(instance, start)
@@ -478,7 +520,7 @@ def _run(method: Method, options: Options, instance: Instance) -> Result:
     result = method.function(instance, options)
     if start is not None:
         result = _no_worse(result, start)
-    return _signed(result, method, options, time.perf_counter() - begin)
+    return _signed(result, method, options, clock() - begin)
 
 
 def _best_start(instance: Instance, start: Solution) -> tuple[Solution, Solution | None]:
@@ -517,33 +559,35 @@ def _no_worse(result: Result, start: Solution) -> Result:
 
 def _attempt(method: Method, options: Options, instance: Instance) -> Outcome:
     """Solve, or say why not."""
-    begin = time.perf_counter()
+    begin = clock()
     try:
         return _run(method, options, instance)
     except Exception as error:
-        runtime = time.perf_counter() - begin
+        runtime = clock() - begin
         return Failure(instance, error, runtime, method.name, options.seed)
 
 
 def _attempt_many(
     method: Method, options: Options, instances: Sequence[Instance]
-) -> Sequence[Outcome]:
-    """Solve some at once; if that fails, one by one, to see which of them it is."""
+) -> Sequence[Outcome | None]:
+    """Solve some at once; if that fails, none, to see which of them it is."""
     try:
         return _run_many(method, options, instances)
     except Exception:
-        return [_attempt(method, options, instance) for instance in instances]
+        return [None] * len(instances)
 
 
-def _run_many(method: Method, options: Options, instances: Sequence[Instance]) -> list[Result]:
+def _run_many(
+    method: Method, options: Options, instances: Sequence[Instance]
+) -> list[Result | None]:
     """Solve some at once; each counts with its share of the time."""
     assert method.many is not None
     for instance in instances:
         _require_able(method, instance)
-    begin = time.perf_counter()
+    begin = clock()
     results = method.many(instances, options)
-    share = (time.perf_counter() - begin) / max(1, len(instances))
-    return [_signed(result, method, options, share) for result in results]
+    share = (clock() - begin) / max(1, len(instances))
+    return [result and _signed(result, method, options, share) for result in results]
 
 
 def _require_able(method: Method, instance: Instance) -> None:
@@ -566,8 +610,8 @@ _CANNOT: dict[Feature, str] = {
 
 
 def _signed(result: Result, method: Method, options: Options, runtime: float) -> Result:
-    result = replace(result, runtime=runtime, method=method.name, seed=options.seed)
-    if not result.instance.required.any():
+    result = result.signed(method.name, options.seed, runtime)
+    if not np.count_nonzero(result.instance.required):
         return result
     from decost.planner.requirements import with_reasons
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,20 +13,26 @@ from decost.method.deadline import Deadline
 from decost.method.result import Result
 from decost.method.value import Scale, judged
 from decost.planner.door import solve
-from decost.problem.instance import Arrays, Instance
-from decost.problem.plan import Solution
+from decost.planner.requirements import Hindrance, Obstacle, Reach
+from decost.problem.checker import choose_alternatives
+from decost.problem.instance import Instance
+from decost.problem.plan import Solution, alternative_numbers
 from decost.timeline.network import ALL_TYPES, useful_alternatives
-from decost.timeline.routes import optimal_stays, solution_for
+from decost.timeline.routes import best_solution, optimal_stays, solution_for, stays_along
 
-Why: TypeAlias = Literal[
-    "no vehicle", "unreachable", "closed", "no way home", "worthless", "required", "costs"
-]
+Why: TypeAlias = Hindrance | Literal["worthless", "required", "costs"]
 
-NEARER: tuple[Why, ...] = ("no vehicle", "unreachable", "closed", "no way home", "costs")
-"""What keeps vehicles from visiting a stop; of several reasons the last one counts."""
-
-MOST = 60.0
+MOST = 2.0
 """Seconds for all of an explanation, unless told."""
+
+MOST_FOR_A_PAGE = 10.0
+"""The same for a report, which is read more than once."""
+
+NEAR = 0.3
+"""Share of them for plans that are near the one to explain."""
+
+LEAST = 0.1
+"""Seconds for a question, as long as there are so many: better a few answers than none."""
 
 ROUNDING = 1e-12
 """Cost, as a share of all that stops can earn, below which it is nothing but rounding."""
@@ -41,22 +47,42 @@ class LeftOut:
     stop
         Its number.
     why
-        "no vehicle" if it is for none; "unreachable" if even the direct way takes longer than
-        there is time; "closed" if it takes until after the last moment to start service; "no way
-        home" if nobody who has served it is back in time; "worthless" if it earns nothing;
-        "required" if a plan that contains it leaves out a required stop that this plan visits;
-        else "costs".
+        "no vehicle" if it is for none; "unreachable" if nobody can be there in time; "closed" if
+        it takes until after the last moment to start service; "no way home" if nobody who has
+        served it is back in time; "worthless" if it earns nothing; "required" if a plan that
+        contains it leaves out a required stop that this plan visits; else "costs".
     cost
         By how much the best plan found that contains the stop earns less than this plan; below
-        zero if it earns more.
+        zero if it earns more, infinite if no such plan was found in time.
     proven
         Whether no plan that contains it earns more than that.
+    obstacle
+        What keeps vehicles from visiting it, with the times, if that is the reason.
     """
 
     stop: int
     why: Why
     cost: float = math.inf
     proven: bool = True
+    obstacle: Obstacle | None = None
+
+    def in_words(self, instance: Instance) -> str:
+        """Say it in one line."""
+        known = "" if self.proven else ", as far as is known"
+        if self.obstacle is not None:
+            return self.obstacle.in_words(instance)
+        if self.why == "no way home":
+            return f"nobody who has served it is at the end in time{known}"
+        if self.why == "worthless":
+            return "earns nothing"
+        if self.why == "required":
+            return f"a visit would cost a required stop{known}"
+        if self.cost == math.inf:
+            return "there was no time to find out what a visit would cost"
+        if self.cost <= 0:
+            much = f"{-self.cost:.6g} more" if self.cost < 0 else "as much"
+            return f"another plan with it earns {much}{known}"
+        return f"a visit would cost {'' if self.proven else 'at most '}{self.cost:.6g}"
 
 
 @dataclass(frozen=True)
@@ -84,24 +110,61 @@ class Explanation:
     unit_proven: bool
     unit_required: int = 0
 
-    def __str__(self) -> str:
-        """Say it in words, a line a stop."""
-        label = self.result.instance.label
-        lines = [f"{label(one.stop)}: {_in_words(one)}" for one in self.left_out]
+    @property
+    def nearest_first(self) -> list[LeftOut]:
+        """The stops that are not visited: required ones, then those that would cost least."""
+        required = self.result.instance.required
+        return sorted(
+            self.left_out, key=lambda one: (not required[one.stop], one.why != "costs", one.cost)
+        )
+
+    @property
+    def value_in_words(self) -> str:
+        """Say what more time is worth."""
+        instance = self.result.instance
+        what = "one more minute" if instance.unit == "minutes" else "one more unit of budget"
         about = "" if self.unit_proven else ", as far as is known"
         more = f"{self.unit_value:+.6g} profit"
         if self.unit_required:
             more = f"{self.unit_required:+d} required stop{'s' * (self.unit_required > 1)}"
-        lines.append(f"one more unit of budget: {more}{about}")
-        return "\n".join(lines)
+        return f"{what}: {more}{about}"
+
+    def __str__(self) -> str:
+        """Say it in words, a line a stop, what is nearest to a visit first."""
+        instance = self.result.instance
+        lines = [
+            f"{instance.label(one.stop)}: {one.in_words(instance)}" for one in self.nearest_first
+        ]
+        return "\n".join([*lines, self.value_in_words])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as it is written to JSON; a cost that is not known, or infinite, is null."""
+        instance = self.result.instance
+        return {
+            "left_out": [
+                {
+                    "stop": instance.label(one.stop),
+                    "why": one.why,
+                    "cost": float(one.cost) if math.isfinite(one.cost) else None,
+                    "proven": bool(one.proven),
+                    "words": one.in_words(instance),
+                }
+                for one in self.nearest_first
+            ],
+            "unit_value": float(self.unit_value),
+            "unit_required": self.unit_required,
+            "unit_proven": bool(self.unit_proven),
+            "words": self.value_in_words,
+        }
 
 
 def explain(result: Result, *, time_limit: float = MOST) -> Explanation:
     """Find out why stops are left out of a plan, and what one more unit of budget is worth.
 
     For each stop that could be visited, the best plan is sought in which it is required, as are
-    the required stops of this plan. When time is over, or at Ctrl-C, the plan that visits it alone
-    must do.
+    the required stops of this plan: at first those that are this plan with the stop added or in
+    the place of another; then, stops that cost least coming first, any. When time is over, or at
+    Ctrl-C, what has been found must do.
 
     Parameters
     ----------
@@ -118,19 +181,19 @@ def explain(result: Result, *, time_limit: float = MOST) -> Explanation:
     visited = {visit.stop for visit in result.solution.visits}
     rest = [stop for stop in range(1, instance.nodes) if stop not in visited]
     within = set(instance.alternative_stop[useful.alternative].tolist())
-    why = {stop: "costs" if stop in within else _hindrance(instance, stop) for stop in rest}
-    questions = _Questions(result, list(why.values()).count("costs") + 1, deadline)
+    able = [stop for stop in rest if stop in within]
+    left_out = dict(_unable(instance, [stop for stop in rest if stop not in within]))
+    near = deadline.work(lambda: _near_plans(result, able, deadline, NEAR * time_limit)) or {}
+    questions = _Questions(result, len(able) + 1, deadline)
     more = questions.ask(_longer(instance), result.solution)
     unit = float(useful.profit[useful.alternative].sum())
-    left_out = [
-        _left_out(questions, stop, unit) if why[stop] == "costs" else LeftOut(stop, why[stop])
-        for stop in rest
-    ]
+    for stop in sorted(able, key=lambda stop: (not instance.required[stop], -_profit(near, stop))):
+        left_out[stop] = _left_out(questions, stop, near.get(stop), unit)
     scale = Scale(instance)
     required = max(0, scale.visited(more.solution) - scale.visited(result.solution))
     return Explanation(
         result=result,
-        left_out=tuple(left_out),
+        left_out=tuple(left_out[stop] for stop in rest),
         unit_value=0.0 if required else max(0.0, more.profit - result.profit),
         unit_proven=scale.proven(result) and scale.proven(more),
         unit_required=required,
@@ -145,9 +208,15 @@ class _Questions:
         self._number = number
         self._deadline = deadline
 
+    @property
+    def over(self) -> bool:
+        """Whether there is no time for another question."""
+        return self._deadline.left <= 0
+
     def ask(self, changed: Instance, start: Solution | None) -> Result:
         """Solve a problem, or take the plan that is there if time is over."""
-        share = max(0.0, self._deadline.left) / self._number
+        left = max(0.0, self._deadline.left)
+        share = max(left / self._number, min(left, LEAST))
         self._number = max(1, self._number - 1)
         if share == 0.0 and start is not None:
             return judged(changed, start)
@@ -157,25 +226,42 @@ class _Questions:
         return answer
 
 
+def _unable(instance: Instance, stops: Sequence[int]) -> Iterator[tuple[int, LeftOut]]:
+    """Say of stops that are not worth a visit, or cannot be visited, which of the two."""
+    reach = Reach(instance) if stops else None
+    for stop in stops:
+        assert reach is not None
+        if instance.full_profits[stop] == 0 and not instance.required[stop]:
+            yield stop, LeftOut(stop, "worthless")
+        else:
+            obstacle = reach.obstacle(stop)
+            yield stop, LeftOut(stop, obstacle.why, obstacle=obstacle)
+
+
 def _longer(instance: Instance) -> Instance:
     """Give every vehicle one more unit of time."""
     fleet = [replace(vehicle, due=vehicle.due + 1) for vehicle in instance.fleet]
     return instance.replace(budget=instance.budget + 1, fleet=fleet)
 
 
-def _left_out(questions: _Questions, stop: int, unit: float) -> LeftOut:
+def _left_out(questions: _Questions, stop: int, near: Solution | None, unit: float) -> LeftOut:
     """Find out what a stop costs that could be visited; `unit` is what there is to earn."""
     result = questions.result
     instance = result.instance
-    alone = _alone(instance, stop)
     visited = [visit.stop for visit in result.solution.visits if instance.required[visit.stop]]
-    forced = questions.ask(_requiring(instance, [*visited, stop]), alone)
+    start = near
+    if start is None and not (questions.over and visited):  # which a plan with it alone leaves out
+        start = _alone(instance, stop)
+    if questions.over:
+        profit = -math.inf if start is None else start.profit
+        return LeftOut(stop, "costs", result.profit - profit, proven=False)
+    forced = questions.ask(_requiring(instance, [*visited, stop]), start)
     scale = Scale(forced.instance)
     proven = scale.proven(forced)
     if scale.visited(forced.solution) <= len(visited):
-        if alone is None and visited:  # else a way round may be shorter
+        if start is None and visited:  # else a way round may be shorter
             forced = questions.ask(_requiring(instance, [stop]), None)
-        if alone is None and all(visit.stop != stop for visit in forced.solution.visits):
+        if start is None and all(visit.stop != stop for visit in forced.solution.visits):
             return LeftOut(stop, "no way home", proven=forced.status == "infeasible")
         return LeftOut(stop, "required", proven=proven)
     cost = result.profit - forced.profit
@@ -189,6 +275,53 @@ def _requiring(instance: Instance, stops: Sequence[int]) -> Instance:
     return instance.replace(required=np.isin(np.arange(instance.nodes), stops))
 
 
+def _profit(plans: Mapping[int, Solution], stop: int) -> float:
+    return plans[stop].profit if stop in plans else -math.inf
+
+
+def _near_plans(
+    result: Result, stops: Sequence[int], deadline: Deadline, seconds: float
+) -> dict[int, Solution]:
+    """Make a plan with each stop: this one with the stop more, or in the place of another.
+
+    Stops come in the order of what they can earn. Required stops of the plan stay in it, and
+    visits keep their alternatives.
+    """
+    instance = result.instance
+    solution = choose_alternatives(instance, result.solution)
+    routes = [alternative_numbers(instance, route) for route in solution.routes]
+    worth = stays_along(instance, routes, range(len(routes)))
+    plans: dict[int, Solution] = {}
+    if not worth.feasible:
+        return plans
+    arrays = instance.arrays
+    deadline = deadline.child(seconds)
+    for stop in sorted(stops, key=lambda stop: -instance.full_profits[stop]):
+        if deadline.left <= 0:
+            break
+        tries = [
+            (vehicle, [*route[:place], way, *route[place + dropped :]])
+            for vehicle, route in enumerate(routes)
+            for way in range(arrays.first[stop], arrays.first[stop + 1])
+            if arrays.admits[arrays.vehicle_type[vehicle], way]
+            for dropped in (0, 1)
+            for place in range(len(route) + 1 - dropped)
+            if not (dropped and instance.required[instance.alternative_stop[route[place]]])
+        ]
+        if not tries:
+            continue
+        vehicles = [vehicle for vehicle, _ in tries]
+        found = stays_along(instance, [route for _, route in tries], vehicles).profit
+        gains = found - worth.profit[vehicles]
+        best = int(np.argmax(gains))
+        if gains[best] > -math.inf:
+            vehicle, route = tries[best]
+            plans[stop] = best_solution(
+                instance, [*routes[:vehicle], route, *routes[vehicle + 1 :]]
+            )
+    return plans
+
+
 def _alone(instance: Instance, stop: int) -> Solution | None:
     """Make the best plan that visits one stop, if the direct ways there and back allow any."""
     _, first = np.unique(instance.arrays.vehicle_type, return_index=True)
@@ -200,53 +333,3 @@ def _alone(instance: Instance, stop: int) -> Solution | None:
     orders: list[list[int]] = [[] for _ in range(instance.vehicles)]
     orders[vehicles[best]] = [stop]
     return solution_for(instance, orders)
-
-
-def _hindrance(instance: Instance, stop: int) -> Why:
-    """Tell what keeps a stop from being visited, "costs" if nothing does."""
-    if instance.full_profits[stop] == 0 and not instance.required[stop]:
-        return "worthless"
-    arrays = instance.arrays
-    ways = range(arrays.first[stop], arrays.first[stop + 1])
-    reasons: list[Why] = [
-        _obstacle(arrays, kind, way)
-        for kind in range(len(arrays.type_start))
-        for way in ways
-        if arrays.admits[kind, way]
-    ]
-    if reasons and not arrays.triangle:
-        return "no way home"
-    return max(reasons, key=NEARER.index, default="no vehicle")
-
-
-def _obstacle(arrays: Arrays, kind: int, way: int) -> Why:
-    """Tell what keeps vehicles of a type from using an alternative on its own."""
-    travel, slack = arrays.planes[arrays.type_plane[kind]], arrays.slack
-    place, due = arrays.place[way], arrays.type_due[kind]
-    arrive = arrays.type_begin[kind] + travel[arrays.type_start[kind], place]
-    if arrive > due + slack:
-        return "unreachable"
-    start = max(arrive, arrays.open[way])
-    leave = start + arrays.min_stay[way]
-    if start > arrays.close[way] + slack or leave > arrays.leave_by[way] + slack:
-        return "closed"
-    if leave + travel[place, arrays.type_end[kind]] > due + slack:
-        return "no way home"
-    return "costs"
-
-
-def _in_words(one: LeftOut) -> str:
-    known = "" if one.proven else ", as far as is known"
-    words = {
-        "no vehicle": "no vehicle may go there",
-        "unreachable": "too far away",
-        "closed": "closes before anybody can be there",
-        "no way home": f"nobody who has served it is back in time{known}",
-        "worthless": "earns nothing",
-        "required": f"a visit would cost a required stop{known}",
-        "costs": f"a visit would cost {'' if one.proven else 'at most '}{one.cost:.6g}",
-    }
-    if one.why == "costs" and one.cost <= 0:
-        much = f"{-one.cost:.6g} more" if one.cost < 0 else "as much"
-        return f"another plan with it earns {much}{known}"
-    return words[one.why]

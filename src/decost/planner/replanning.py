@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from decost.compiling import clock
 from decost.method.deadline import Deadline
 from decost.method.options import ImprovingOptions, MethodError
 from decost.method.progress import Progress
 from decost.method.result import Result, Status
 from decost.method.value import Scale, judged
-from decost.planner.door import DEFAULT_METHOD, get_method, prepare, read_options, solve
+from decost.planner.door import DEFAULT_METHOD, get_method, load_method, read_options, solve
 from decost.planner.extension import with_stops
 from decost.planner.insertion import insert_stops
 from decost.planner.orders import OrderError, first_break, stop_number
@@ -85,9 +85,9 @@ def replan(
         raise MethodError(f"add = {add!r}: must be a list of stops")
     if "start" in options:
         raise MethodError("option start: is the plan that is given")
-    prepare(method, [instance])
+    load_method(method, [instance])
     deadline = Deadline(read_options(get_method(method), options).time_limit)
-    begin = time.perf_counter()
+    begin = clock()
     moment = _moment(instance, now)
     solution = _own_plan(instance, plan)
     gone = {*_stops(instance, "done", done), *_stops(instance, "drop", drop)}
@@ -114,7 +114,7 @@ def replan(
     if not left:
         result = _no_worse(result, solution)
     _require_feasible(result)
-    return replace(result, runtime=time.perf_counter() - begin)
+    return replace(result, runtime=clock() - begin)
 
 
 def _moment(instance: Instance, now: float | str) -> float:

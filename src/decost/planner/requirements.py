@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from decost.method.result import Result, Status
 from decost.problem.instance import Arrays, FloatArray, Instance
+from decost.problem.names import time_text
 from decost.timeline.network import direct_starts, earliest_from, earliest_starts, latest_starts
 
 MOST_PAIRS = 5_000
@@ -22,13 +22,45 @@ MOST_STEPS = 200_000_000
 MOST_REASONS = 20
 """Reasons that are told at most."""
 
-_TOO_FAR, _CLOSED, _NO_WAY_HOME = range(3)
-_WORDS = {
-    None: "it admits no vehicle",
-    _TOO_FAR: "it is too far away",
-    _CLOSED: "it closes before anybody can be there",
-    _NO_WAY_HOME: "nobody who has served it is at the end in time",
-}
+Hindrance: TypeAlias = Literal["no vehicle", "unreachable", "closed", "no way home"]
+"""What can keep vehicles from visiting a stop; of several tries the furthest one counts."""
+
+_NEARER: tuple[Hindrance, ...] = get_args(Hindrance)
+
+
+class Obstacle(NamedTuple):
+    """What the best try to visit a stop fails at.
+
+    Attributes
+    ----------
+    why
+        "no vehicle" if it is for none; "unreachable" if nobody is there in time; "closed" if
+        service cannot start or end in time; "no way home" if nobody who has served it is at the
+        end in time.
+    time
+        When that try arrives, starts service or is at the end, at the earliest.
+    limit
+        The latest time for it; where one of both is infinite, it is not known.
+    """
+
+    why: Hindrance
+    time: float = np.inf
+    limit: float = np.inf
+
+    def in_words(self, instance: Instance) -> str:
+        """Say it, with the times."""
+        words = {
+            "no vehicle": "no vehicle may go there",
+            "unreachable": "too far away",
+            "closed": "closes before anybody can be there",
+            "no way home": "nobody who has served it is at the end in time",
+        }[self.why]
+        if not np.isfinite((self.time, self.limit)).all():
+            return words
+        time, limit = (time_text(instance, one) for one in (self.time, self.limit))
+        if time == limit:  # less than what is shown
+            return words
+        return f"{words} ({time} at the earliest, {limit} at the latest)"
 
 
 class Requirements(NamedTuple):
@@ -52,7 +84,7 @@ def examine(instance: Instance) -> Requirements:
     All that is said is proven, also where travel times do not obey the triangle inequality: a
     stop is out of reach if no way through any stops leads there and on to the end in time.
     """
-    reach = _Reach(instance)
+    reach = Reach(instance)
     required = np.flatnonzero(instance.required).tolist()
     reasons: list[str] = []
     rest: list[int] = []
@@ -60,7 +92,7 @@ def examine(instance: Instance) -> Requirements:
         if reach.types(stop):
             rest.append(stop)
         else:
-            why = _WORDS[reach.hindrance(stop)]
+            why = reach.obstacle(stop).in_words(instance)
             reasons.append(f"stop {instance.label(stop)!r} cannot be visited: {why}")
     matched: set[int] = set()
     for one, other, vehicle in reach.conflicts(rest):
@@ -96,7 +128,7 @@ def with_reasons(result: Result) -> Result:
     )
 
 
-class _Reach:
+class Reach:
     """When vehicles of each type can start service, at the earliest and at the latest."""
 
     def __init__(self, instance: Instance) -> None:
@@ -124,25 +156,36 @@ class _Reach:
         kinds = range(len(self._early))
         return [kind for kind in kinds if any(self._served(kind, way) for way in self._ways(stop))]
 
-    def hindrance(self, stop: int) -> int | None:
-        """Tell what the best try to visit a stop fails at; None if nobody may try."""
+    def obstacle(self, stop: int) -> Obstacle:
+        """Tell what the best try fails at to visit a stop that nobody can visit."""
+        tries = [
+            self._obstacle(kind, way)
+            for kind in range(len(self._early))
+            for way in self._ways(stop)
+            if self._arrays.admits[kind, way]
+        ]
+        return max(
+            tries,
+            key=lambda one: (_NEARER.index(one.why), one.limit - one.time),
+            default=Obstacle("no vehicle"),
+        )
+
+    def _obstacle(self, kind: int, way: int) -> Obstacle:
+        """Tell what vehicles of a type fail at with an alternative."""
         arrays, slack = self._arrays, self._arrays.slack
-        furthest: int | None = None
-        for kind in range(len(self._early)):
-            for way in self._ways(stop):
-                if not arrays.admits[kind, way]:
-                    continue
-                arrive = self._arrival(kind, way)
-                start = max(arrive, float(arrays.open[way]))
-                leave = start + float(arrays.min_stay[way])
-                if arrive > arrays.type_due[kind] + slack:
-                    fails = _TOO_FAR
-                elif start > arrays.close[way] + slack or leave > arrays.leave_by[way] + slack:
-                    fails = _CLOSED
-                else:
-                    fails = _NO_WAY_HOME
-                furthest = fails if furthest is None else max(furthest, fails)
-        return furthest
+        due, stay = float(arrays.type_due[kind]), float(arrays.min_stay[way])
+        arrive = self._arrival(kind, way)
+        if arrive > due + slack:
+            return Obstacle("unreachable", arrive, due)
+        start = max(arrive, float(arrays.open[way]))
+        last = min(float(arrays.close[way]), float(arrays.leave_by[way]) - stay)
+        if start > last + slack:
+            return Obstacle("closed", start, last)
+        if not arrays.triangle:  # there may be a shorter way home than the direct one
+            return Obstacle("no way home")
+        travel = arrays.planes[arrays.type_plane[kind]]
+        home = start + stay + float(travel[arrays.place[way], arrays.type_end[kind]])
+        return Obstacle("no way home", home, due)
 
     def _arrival(self, kind: int, way: int) -> float:
         """Earliest arrival, whether or not service can still start then."""
@@ -196,9 +239,8 @@ class _Reach:
         return any(after[way] <= self._late[kind][way] + slack for way in self._ways(stop))
 
 
-@cache
-def warm_up() -> None:
-    """Compile or load the kernels."""
+def rehearse() -> None:
+    """Call every kernel."""
     places = [[0, 0], [1, 0], [0, 1]]
     near = Instance(budget=9, xy=places, required=[False, True, True], close=[0, 1, 1])
     for instance in (near, near.replace(xy=None, travel=1 - np.eye(3))):

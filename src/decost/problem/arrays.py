@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from decost.problem.fields import BoolArray, FloatArray, IntArray, frozen
+from decost.problem.fields import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from decost.problem.instance import Instance
@@ -48,40 +48,43 @@ class Arrays(NamedTuple):
 
 
 def arrays_of(instance: Instance) -> Arrays:
-    """Give an instance as the kernels take it; all arrays are read-only."""
+    """Give an instance as the kernels take it, which write to none of it."""
     horizon = instance.horizon
     # No stay is longer than the horizon, and so sums stay exact.
-    length = frozen(np.minimum(instance.piece_length, horizon))
+    length = np.minimum(instance._piece_length, horizon)
     types, vehicle_type = _types(instance)
     fleet = instance.fleet
     numbers = [(fleet[k].start, fleet[k].end, instance.vehicle_plane[k]) for k in types]
-    type_start, type_end, type_plane = _columns(numbers, np.int64)
-    type_begin, type_due = _columns([(fleet[k].begin, fleet[k].due) for k in types], np.float64)
+    type_start, type_end, type_plane = np.array(numbers, dtype=np.int64).T.copy()
+    times = [(fleet[k].begin, fleet[k].due) for k in types]
+    type_begin, type_due = np.array(times, dtype=np.float64).T.copy()
+    close, min_stay, opens, leave_by, reward = instance._columns
+    stop = instance.alternative_stop.copy()
     return Arrays(
-        planes=instance.planes,
-        stop=instance.alternative_stop,
-        place=instance.alternative_place,
-        first=instance.alternative_first,
-        open=instance.alternative_open,
-        close=instance.alternative_close,
-        leave_by=instance.alternative_leave_by,
-        reward=instance.alternative_reward,
-        min_stay=instance.alternative_min_stay,
-        piece_start=instance.piece_start,
-        piece_rate=instance.piece_rate,
+        planes=instance._planes,
+        stop=stop,
+        place=stop if instance._place is None else instance._place,
+        first=instance.alternative_first.copy(),
+        open=opens,
+        close=close,
+        leave_by=leave_by,
+        reward=reward,
+        min_stay=min_stay,
+        piece_start=instance._piece_start,
+        piece_rate=instance._piece_rate,
         piece_length=length,
-        required=instance.required,
-        admits=frozen(_admits(instance, types)),
+        required=instance._required,
+        admits=_admits(instance, types),
         type_start=type_start,
         type_end=type_end,
         type_begin=type_begin,
         type_due=type_due,
         type_plane=type_plane,
-        vehicle_type=frozen(vehicle_type),
+        vehicle_type=vehicle_type,
         bonus=_bonus(instance, length) if instance.required.any() else 0.0,
         horizon=horizon,
         slack=instance.tolerance / 1000,
-        triangle=instance.matrix is None and instance.matrices is None,
+        triangle=instance._travel is None,
     )
 
 
@@ -102,10 +105,6 @@ def _types(instance: Instance) -> tuple[list[int], IntArray]:
             types.append(k)
         vehicle_type[k] = known[key]
     return types, vehicle_type
-
-
-def _columns(rows: list[tuple[Any, ...]], kind: Any) -> Any:
-    return frozen(np.array(rows, dtype=kind).T.copy())
 
 
 def _admits(instance: Instance, types: list[int]) -> BoolArray:

@@ -10,11 +10,24 @@ EARTH_RADIUS = 6371.0088
 """Mean radius in kilometres."""
 
 
+SQUARES = (1e-100, 1e100)
+"""Between these, squares of coordinates neither lose digits nor overflow."""
+
+
 def straight_lines(xy: FloatArray) -> FloatArray:
     """Euclidean distances between all points."""
     x, y = xy.T
-    distances: FloatArray = np.hypot(x[:, None] - x, y[:, None] - y)
-    return distances
+    across: FloatArray = x[:, None] - x
+    along: FloatArray = y[:, None] - y
+    far = float(np.abs(xy).max(initial=0.0))
+    if not SQUARES[0] < far < SQUARES[1]:
+        far_apart: FloatArray = np.hypot(across, along)
+        return far_apart
+    across *= across
+    along *= along
+    across += along
+    np.sqrt(across, out=across)
+    return across
 
 
 def great_circles(lon_lat: FloatArray) -> FloatArray:

@@ -113,23 +113,36 @@ def table(field: str, values: npt.ArrayLike) -> FloatArray:
         raise InstanceError(f"{field}: must be a regular table of numbers") from None
 
 
-def column(field: str, values: npt.ArrayLike | None, size: int, default: float) -> FloatArray:
-    """Demand a column of numbers, the first of which is ignored, and copy it."""
-    if values is None:
-        return np.full(size, default)
-    found = table(field, values)
-    if found.shape != (size,):
-        raise InstanceError(f"{field}: has shape {found.shape}, must be ({size},)")
-    if np.isnan(found[1:]).any():
-        raise InstanceError(
-            f"{field}[{1 + int(np.argmax(np.isnan(found[1:])))}] = nan: not a number"
-        )
+def columns(
+    fields: Sequence[str],
+    given: Sequence[npt.ArrayLike | None],
+    size: int,
+    default: Sequence[float],
+) -> FloatArray:
+    """Demand columns of numbers, and copy them into one table, a row for each."""
+    found = np.empty((len(fields), size))
+    for k, values in enumerate(given):
+        if values is None:
+            found[k] = default[k]
+            continue
+        numbers = values if isinstance(values, np.ndarray) else table(fields[k], values)
+        if numbers.shape != (size,):
+            raise InstanceError(f"{fields[k]}: has shape {numbers.shape}, must be ({size},)")
+        found[k] = numbers if numbers.dtype == np.float64 else table(fields[k], numbers)
     return found
+
+
+def demand_numbers(field: str, values: FloatArray) -> None:
+    """Demand that nothing but the first entry, which is ignored, is not a number."""
+    wrong = np.isnan(values[1:])
+    if wrong.any():
+        raise InstanceError(f"{field}[{1 + int(np.argmax(wrong))}] = nan: not a number")
 
 
 def whole_column(field: str, values: npt.ArrayLike, size: int, most: int) -> IntArray:
     """Demand a column of whole numbers from 0 on, and copy it."""
-    found = column(field, values, size, 0.0)
+    found: FloatArray = columns((field,), (values,), size, (0.0,))[0]
+    demand_numbers(field, found)
     good = (found >= 0) & (found <= most) & (found == np.floor(found))
     if not good[1:].all():
         k = 1 + int(np.argmin(good[1:]))
@@ -150,5 +163,5 @@ def truth_table(field: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Bo
 
 def frozen(array: _Array) -> _Array:
     """Let nobody write to an array any more."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array

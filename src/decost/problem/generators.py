@@ -137,17 +137,21 @@ def _paper(
     rates = stream.rand(count, nodes) * np.float32(10)
     closes = opens + np.float32(window / 4)
     hundred = np.float32(100)
-    xy, opens, closes = xy / hundred, opens / hundred, closes / hundred
+    places, begin, last, worth = (
+        numbers.astype(np.float64)
+        for numbers in (xy / hundred, opens / hundred, closes / hundred, rates)
+    )
+    longest = last - begin
     limit = paper_budget(nodes) if budget is None else budget
     return [
         Instance(
             name=f"paper-n{nodes}-tw{window:g}-s{seed}-{k}",
             budget=limit,
-            xy=xy[k],
-            open=opens[k],
-            close=closes[k],
-            rate=rates[k],
-            max_stay=closes[k].astype(np.float64) - opens[k],
+            xy=places[k],
+            open=begin[k],
+            close=last[k],
+            rate=worth[k],
+            max_stay=longest[k],
             vehicles=vehicles,
         )
         for k in range(count)

@@ -10,13 +10,21 @@ import numpy.typing as npt
 
 from decost.problem.arrays import Arrays as Arrays
 from decost.problem.arrays import arrays_of
-from decost.problem.demands import many_pieces, one_piece, stop_name, validate
+from decost.problem.demands import (
+    DEFAULTS,
+    FIELDS,
+    many_pieces,
+    one_piece,
+    stop_name,
+    validate,
+    validate_columns,
+)
 from decost.problem.distances import great_circles, straight_lines
 from decost.problem.fields import (
     MAX_ALTERNATIVES,
     MAX_ALTERNATIVES_IN_ALL,
     amount,
-    column,
+    columns,
     finite,
     frozen,
     positive,
@@ -156,6 +164,8 @@ class Instance:
     """
 
     # All that an instance is, in one form only, so that equal ones are equal in these fields.
+    # Arrays whose names begin with _ are for kernels, which are compiled for arrays that could be
+    # written to; everyone else sees them read-only.
     budget: float
     begin: float
     speed: float
@@ -170,18 +180,13 @@ class Instance:
     places: tuple[str, ...]
     profiles: tuple[str, ...]
     xy: FloatArray | None
-    matrix: FloatArray | None
-    matrices: FloatArray | None
-    required: BoolArray
-    alternative_open: FloatArray
-    alternative_close: FloatArray
-    alternative_leave_by: FloatArray
-    alternative_reward: FloatArray
-    alternative_min_stay: FloatArray
     alternative_vehicles: BoolArray | None
-    piece_start: IntArray
-    piece_rate: FloatArray
-    piece_length: FloatArray
+    _travel: FloatArray | None  # (matrix, place, place), if given
+    _required: BoolArray
+    _columns: FloatArray  # close, min_stay, open, leave_by and reward, each by alternative
+    _piece_start: IntArray
+    _piece_rate: FloatArray
+    _piece_length: FloatArray
     _fleet: tuple[Vehicle, ...] | None  # None: all as the instance says
     _first: IntArray | None  # None: one alternative a stop
     _place: IntArray | None  # None: alternatives are at their stops
@@ -241,10 +246,10 @@ class Instance:
         differ = fleet is not None or len(self.profiles) > 1
         put("_fleet", own_fleet(self, fleet, rows) if differ else None)
 
-        put("required", np.zeros(nodes, dtype=np.bool_))
+        put("_required", np.zeros(nodes, dtype=np.bool_))
         if required is not None:
-            put("required", truth_table("required", required, (nodes,)))
-            self.required[0] = False
+            put("_required", truth_table("required", required, (nodes,)))
+            self._required[0] = False
         put("_first", None)
         put("_place", None)
         put("alternative_vehicles", None)
@@ -260,31 +265,25 @@ class Instance:
             admits = truth_table("alternative_vehicles", alternative_vehicles, shape)
             admits[0] = True
             if not admits.all():
-                put("alternative_vehicles", admits)
+                put("alternative_vehicles", frozen(admits))
 
-        depot: dict[str, float] = {"close": self.budget, "leave_by": np.inf}
-        for field, values, default in (
-            ("open", open, 0.0),
-            ("close", close, np.inf),
-            ("leave_by", leave_by, np.inf),
-            ("reward", reward, 0.0),
-            ("min_stay", min_stay, 0.0),
-        ):
-            numbers = column(field, values, size, default)
-            numbers[0] = depot.get(field, 0.0)
-            put(f"alternative_{field}", numbers)
         if pieces is not None and (rate is not None or max_stay is not None):
             raise InstanceError("pieces: cannot be combined with rate or max_stay")
+        numbers = (rate, max_stay, close, min_stay, open, leave_by, reward)
+        by_alternative = columns(FIELDS, numbers, size, DEFAULTS)
+        if max_stay is None:
+            by_alternative[1] = by_alternative[3]
+        by_alternative[:, 0] = 0.0, 0.0, self.budget, 0.0, 0.0, np.inf, 0.0
+        put("_columns", by_alternative[2:])
+        validate_columns(self, by_alternative, rate is None or max_stay is not None)
         if pieces is None:
-            longest = None if max_stay is None else column("max_stay", max_stay, size, 0.0)
-            found = one_piece(self, column("rate", rate, size, 0.0), longest)
+            found = one_piece(by_alternative[0], by_alternative[1], self._columns[1])
         else:
             found = many_pieces(self, pieces)
         for field, values in zip(("start", "rate", "length"), found, strict=True):
-            put(f"piece_{field}", values)
+            put(f"_piece_{field}", values)
         with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
             validate(self)
-        self._freeze()
 
     @classmethod
     def build(
@@ -417,9 +416,8 @@ class Instance:
             raise InstanceError(f"xy: has {rows} places, the depots alone are more")
         if nodes - 1 > MAX_STOPS:
             raise InstanceError(f"stops: there are {nodes - 1}, at most {MAX_STOPS} are allowed")
-        put("xy", points)
-        put("matrix", None if self.profiles else matrix)
-        put("matrices", matrix if self.profiles else None)
+        put("xy", None if points is None else frozen(points))
+        put("_travel", None if matrix is None else matrix.reshape((-1, rows, rows)))
         return nodes
 
     def _labels(self, ids: Sequence[str], stops: int) -> tuple[str, ...] | None:
@@ -449,17 +447,14 @@ class Instance:
             self.__dict__["_first"] = first
         return int(first[-1])
 
-    def _freeze(self) -> None:
-        for value in self.__dict__.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-
     def __getstate__(self) -> dict[str, Any]:
         return self._fields()  # what is derived from them is quick to make, and large
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)  # numpy forgets in a copy or a pickle that it was read-only
-        self._freeze()
+        self.__dict__.update(state)
+        for array in (self.xy, self.alternative_vehicles):
+            if array is not None:  # numpy forgets in a copy or a pickle that it was read-only
+                frozen(array)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Instance is frozen: use replace({name}=...)")
@@ -541,7 +536,22 @@ class Instance:
     @property
     def nodes(self) -> int:
         """Number of nodes: the depot and the stops."""
-        return len(self.required)
+        return len(self._required)
+
+    @cached_property
+    def required(self) -> BoolArray:
+        """Whether each stop comes before all profit."""
+        return frozen(self._required[:])
+
+    @cached_property
+    def matrix(self) -> FloatArray | None:
+        """Travel times, if they were given and are the same for all vehicles."""
+        return None if self._travel is None or self.profiles else frozen(self._travel[0])
+
+    @cached_property
+    def matrices(self) -> FloatArray | None:
+        """Travel times of every profile, if there are profiles."""
+        return None if self._travel is None or not self.profiles else frozen(self._travel[:])
 
     @property
     def stops(self) -> int:
@@ -575,15 +585,50 @@ class Instance:
         """Every stop has one alternative, at its own place, for all vehicles."""
         return self._first is None and self._place is None and self.alternative_vehicles is None
 
+    @cached_property
+    def plain(self) -> bool:
+        """One vehicle, straight ways, one alternative a stop at its place, and none required."""
+        straight = self._travel is None and not self.geographic
+        alone = self.vehicles == 1 and self._fleet is None
+        return straight and alone and self.simple and not np.count_nonzero(self._required)
+
     @property
     def alternative_count(self) -> int:
         """Number of alternatives of all stops."""
-        return len(self.alternative_open) - 1
+        return int(self._columns.shape[1]) - 1
+
+    @cached_property
+    def alternative_open(self) -> FloatArray:
+        """Begin of the window on the start of service, by alternative."""
+        return self._column(2)
+
+    @cached_property
+    def alternative_close(self) -> FloatArray:
+        """End of the window on the start of service, by alternative."""
+        return self._column(0)
+
+    @cached_property
+    def alternative_leave_by(self) -> FloatArray:
+        """Latest end of service, by alternative."""
+        return self._column(3)
+
+    @cached_property
+    def alternative_reward(self) -> FloatArray:
+        """Profit of a visit, whatever the stay, by alternative."""
+        return self._column(4)
+
+    @cached_property
+    def alternative_min_stay(self) -> FloatArray:
+        """Shortest stay, by alternative."""
+        return self._column(1)
+
+    def _column(self, number: int) -> FloatArray:
+        return frozen(self._columns[number])
 
     @cached_property
     def alternative_first(self) -> IntArray:
         """First alternative of every stop, and at last one more than there are."""
-        return frozen(np.arange(self.nodes + 1) if self._first is None else self._first)
+        return frozen(np.arange(self.nodes + 1) if self._first is None else self._first[:])
 
     @cached_property
     def alternative_stop(self) -> IntArray:
@@ -595,7 +640,22 @@ class Instance:
     @property
     def alternative_place(self) -> IntArray:
         """Place of every alternative."""
-        return self.alternative_stop if self._place is None else self._place
+        return self.alternative_stop if self._place is None else frozen(self._place[:])
+
+    @cached_property
+    def piece_start(self) -> IntArray:
+        """First piece of every alternative, and at last how many there are."""
+        return frozen(self._piece_start[:])
+
+    @cached_property
+    def piece_rate(self) -> FloatArray:
+        """Profit per unit of stay of every piece."""
+        return frozen(self._piece_rate[:])
+
+    @cached_property
+    def piece_length(self) -> FloatArray:
+        """Longest stay of every piece."""
+        return frozen(self._piece_length[:])
 
     @property
     def pieces(self) -> tuple[FloatArray, ...]:
@@ -634,7 +694,7 @@ class Instance:
 
     def per_alternative(self, values: FloatArray) -> FloatArray:
         """Add up values of pieces for every alternative."""
-        size = len(self.alternative_open)
+        size = self._columns.shape[1]
         return np.bincount(self._piece_alternative, values, size).astype(np.float64, copy=False)
 
     @cached_property
@@ -704,10 +764,12 @@ class Instance:
     @cached_property
     def planes(self) -> FloatArray:
         """Travel times between all places, one matrix for each given one or different speed."""
-        if self.matrices is not None:
-            return self.matrices
-        if self.matrix is not None:
-            return self.matrix[None]
+        return frozen(self._planes[:])
+
+    @cached_property
+    def _planes(self) -> FloatArray:
+        if self._travel is not None:
+            return self._travel
         assert self.xy is not None
         if self.geographic:
             lengths = self.detour * great_circles(self.xy)
@@ -715,8 +777,9 @@ class Instance:
             lengths = straight_lines(self.xy)
         if len(self.speeds) == 1:
             lengths /= self.speeds[0]
-            return frozen(lengths)[None]
-        return frozen(lengths / np.array(self.speeds)[:, None, None])
+            return lengths[None]
+        planes: FloatArray = lengths / np.array(self.speeds)[:, None, None]
+        return planes
 
     @cached_property
     def vehicle_plane(self) -> IntArray:

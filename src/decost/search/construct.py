@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from decost.compiled import jit
+from decost.compiled import jit, lean
 from decost.method.value import Scale
 from decost.problem.instance import Arrays, BoolArray, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution
@@ -57,7 +57,7 @@ def profit_ratio_route(
         at, time = best, best_leave
 
 
-@jit
+@lean
 def count_lost(
     network: Network,
     free: BoolArray,
@@ -75,7 +75,7 @@ def count_lost(
     return lost
 
 
-@jit
+@lean
 def within_reach(network: Network, free: BoolArray, stop: int, at: int, time: float) -> bool:
     """Whether a stop can be the next one, by any of its alternatives."""
     for node in range(network.first[stop], network.first[stop + 1]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
@@ -11,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from decost.compiled import Halt
+from decost.compiling import clock
 from decost.draws import random_state
 from decost.method.deadline import Deadline
 from decost.method.features import FEATURES
@@ -98,7 +98,7 @@ class Searches:
     def __init__(self, instance: Instance, start: Solution, seed: int, threads: int) -> None:
         self._instance = instance
         self._start = start
-        self._begin = time.perf_counter()
+        self._begin = clock()
         self._told: Solution | None = None
         self._scale = Scale(instance)
         routes = [alternative_numbers(instance, route) for route in start.routes]
@@ -119,7 +119,7 @@ class Searches:
 
     def expect(self, left: float) -> None:
         """Tell searches that run how many seconds are left, so that they end with a cycle."""
-        elapsed = time.perf_counter() - self._begin
+        elapsed = clock() - self._begin
         for one in self._searches:
             figures = one.memory.figures
             if figures[ROUNDS] > 0:
@@ -133,7 +133,7 @@ class Searches:
 
     def run(self, rounds: int, halt: Halt) -> None:
         """Search for some rounds, or until halted."""
-        self._begin = time.perf_counter()
+        self._begin = clock()
         if len(self._searches) == 1:  # a thread more would cost as much as a dozen rounds
             self._searches[0].run(rounds, halt)
             return
@@ -194,7 +194,7 @@ class _Search:
         known = network.alternative[1 : network.alternatives + 1]
         for r, route in enumerate(routes):
             nodes = 1 + np.searchsorted(known, route)
-            start, end = network.starts[kind[r]], network.ends[kind[r]]
+            start, end, _ = network.types[kind[r]].tolist()
             self.memory.size[r] = len(nodes)
             self.memory.nodes[r, : len(nodes) + 2] = [start, *nodes, end]
 
@@ -257,8 +257,8 @@ def _widened(memory: Memory, positions: int) -> Memory:
     )
 
 
-def warm_up() -> None:
-    """Compile or load the kernels."""
+def rehearse() -> None:
+    """Call every kernel."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     search(instance, SearchOptions(iterations=1))
 
@@ -269,5 +269,5 @@ METHOD = Method(
     function=search,
     options=SearchOptions,
     can=FEATURES,
-    warm_up=warm_up,
+    rehearse=rehearse,
 )

@@ -69,7 +69,7 @@ def make_team(network: Network, kind: IntArray, stops: int, depth: int) -> Team:
     counts = network.node["piece_last"] - network.node["piece_first"]
     stride = depth + int(counts.max())  # before it is found out that they are too many
     nodes = np.zeros(shape, dtype=np.int64)
-    nodes[:, 0], nodes[:, 1] = network.starts[kind], network.ends[kind]
+    nodes[:, 0], nodes[:, 1] = network.types["start"][kind], network.types["end"][kind]
     return Team(
         kind=kind,
         nodes=nodes,

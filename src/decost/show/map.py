@@ -22,6 +22,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
+from decost.problem.distances import EARTH_RADIUS
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.names import alternatives_of, place_name, same_place, stop_name
 from decost.problem.plan import Visit
@@ -60,18 +61,16 @@ _DEPOT_AREA, _MIN_AREA = 80.0, 16.0  # square points
 _MAX_MAP_LABELS = 120
 _MAX_MAP_IDS, _MAX_ID_LENGTH = 30, 22
 _MAX_SCALED = 1_000  # places; without coordinates, laying out more of them takes too long
-_MAX_OTHERS = 200  # places of alternatives that are not used
+_MAX_OTHERS = 40  # places of alternatives that are not used; of more, those of visited stops
 _MAX_ROUTES, _KEY_ROW = 18, 0.2  # in the key
 
 # A crowd is so large a share of the places, and so many, in so small a part of the map.
-_CROWD_SHARE, _MIN_CROWD, _CROWD_SIZE = 0.6, 6, 0.35
+_CROWD_SHARE, _MIN_CROWD, _CROWD_SIZE = 0.6, 4, 0.35
 _CORNER_SIZES = [(w, h) for w in (0.66, 0.6, 0.54, 0.48, 0.42, 0.36) for h in (0.9, 0.7, 0.5)]
 """Sizes of an enlarged part, as shares of the map."""
 _LABEL_ROOM = 75.0  # points
 
 _MARKER = 20.0  # how bad it is to cover one; a leg is 3
-
-_EARTH_RADIUS = 6371.0088  # km
 
 
 def points_of(instance: Instance) -> FloatArray | None:
@@ -87,7 +86,7 @@ def points_of(instance: Instance) -> FloatArray | None:
     lon, lat = instance.xy.T
     east = (lon - lon[0] + 180) % 360 - 180  # of the depot, the shorter way round
     width = math.cos(math.radians((lat.min() + lat.max()) / 2))
-    points: FloatArray = np.radians(np.column_stack((east * width, lat))) * _EARTH_RADIUS
+    points: FloatArray = np.radians(np.column_stack((east * width, lat))) * EARTH_RADIUS
     return points
 
 
@@ -145,11 +144,12 @@ def draw_map(
     if crowd is not None:
         _move_left(axes, points[seen], unit)
     drawn = _places_of_stops(instance, lanes)
+    visited = {stop for lane in lanes for stop in lane.route.stops}
     areas = _areas(instance)
     radii = np.sqrt(areas / np.pi)
 
     def draw(on: Axes) -> tuple[list[Artist], list[tuple[int, int]]]:
-        others = _draw_others(on, instance, drawn, points, areas)
+        others = _draw_others(on, instance, drawn, visited, points, areas)
         legs = [leg for lane in lanes for leg in _draw_route(on, lane, points, radii)]
         _draw_stops(on, instance, lanes, missing, drawn, points, areas)
         for place, marker in end_markers(instance):
@@ -335,10 +335,17 @@ def _largest_area(instance: Instance) -> float:
 
 
 def _draw_others(
-    axes: Axes, instance: Instance, drawn: dict[int, int], points: FloatArray, areas: FloatArray
+    axes: Axes,
+    instance: Instance,
+    drawn: dict[int, int],
+    visited: set[int],
+    points: FloatArray,
+    areas: FloatArray,
 ) -> list[Artist]:
     """Draw the places where stops could be visited as well, joined to where they are."""
     others = _other_places(instance, drawn)
+    if len(others) > _MAX_OTHERS:
+        others = [(stop, place) for stop, place in others if stop in visited]
     if not 0 < len(others) <= _MAX_OTHERS:
         return []
     places = [place for _, place in others]

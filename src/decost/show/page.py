@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.font_manager import (
+    FontProperties,
+    findfont,
+    findSystemFonts,
+    fontManager,
+    get_font,
+)
 from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
 
@@ -75,7 +84,7 @@ class Script(NamedTuple):
         """Give the text in one line that is not too long, with ? for what no font has."""
         line = " ".join(text.split())
         if len(line) > longest:
-            tail = min(6, longest // 3)  # names that begin alike may differ at their ends
+            tail = min(11, longest // 2 - 1)  # names that begin alike may differ at their ends
             line = line[: longest - tail - 1].rstrip() + "…" + line[-tail:].lstrip()
         return "".join(character if ord(character) in self.known else "?" for character in line)
 
@@ -88,20 +97,53 @@ class Script(NamedTuple):
 
 
 def find_script(text: str) -> Script:
-    """Choose the default font, and others for the characters that it lacks."""
+    """Choose the default font, and others for the characters that it lacks.
+
+    Characters that no font has become question marks, which is said in a warning.
+    """
     default = FontProperties()
     families = [default.get_name()]
     known = set(get_font(findfont(default)).get_charmap())
-    missing = {ord(character) for character in text if not character.isspace()} - known
-    for family in _plain_families() if missing else ():
+    missing = {ord(letter) for letter in text if letter.isprintable() and letter != " "} - known
+    missing = _look_for(missing, _plain_families() if missing else [], families, known)
+    if missing:  # matplotlib remembers the fonts of its first day
+        missing = _look_for(missing, _new_families(), families, known)
+    if missing:
+        some = "".join(map(chr, sorted(missing)[:10]))
+        more = "" if len(missing) <= 10 else f" and {len(missing) - 10} more"
+        warnings.warn(
+            f"no font here has the characters {some}{more}: install one, such as Noto Sans CJK",
+            stacklevel=2,
+        )
+    return Script(tuple(families), frozenset(known))
+
+
+def _look_for(
+    missing: set[int], candidates: Sequence[str], families: list[str], known: set[int]
+) -> set[int]:
+    """Add the families that have some of the missing characters; give what is still missing."""
+    for family in candidates:
+        if not missing:
+            break
         found = missing.intersection(
             get_font(findfont(FontProperties(family=family))).get_charmap()
         )
         if found:
             families.append(family)
             known |= found
-            missing -= found
-    return Script(tuple(families), frozenset(known))
+            missing = missing - found
+    return missing
+
+
+@cache
+def _new_families() -> list[str]:
+    """Add the fonts that were installed since matplotlib looked, and name their families."""
+    old, seen = _plain_families(), {Path(font.fname) for font in fontManager.ttflist}
+    for path in map(Path, findSystemFonts()):
+        if path not in seen:
+            with suppress(OSError, RuntimeError):
+                fontManager.addfont(path)
+    return [family for family in _plain_families() if family not in old]
 
 
 def _plain_families() -> list[str]:

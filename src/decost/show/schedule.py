@@ -177,8 +177,8 @@ def draw_timeline(
 ) -> None:
     """Draw all lanes, required stops that are left out, when vehicles are due, and the key."""
     times = [time for lane in lanes for time in _times(lane)]
-    since = min(instance.begin, *(one.begin for one in instance.fleet), *times)
-    until = max(instance.budget, *(one.due for one in instance.fleet), *times)
+    since = min(*(one.begin for one in instance.fleet), *times, math.inf)
+    until = max(*(one.due for one in instance.fleet), *times, -math.inf)
     span = until - since or 1.0
     last = last_row(lanes, missing)
     axes.set(xlim=(since - 0.01 * span, since + 1.02 * span), ylim=(last + 0.7, 0.3), yticks=[])

@@ -25,11 +25,15 @@ NODE = np.dtype(
         ("full_profit", np.float64),
         ("piece_first", np.int64),
         ("piece_last", np.int64),
+        ("place", np.int64),
     ],
     align=True,
 )
 """A node: service starts from `open` to `latest` and ends by `leave_by`; `full_profit` is what the
-longest stay earns."""
+longest stay earns, `place` the row of the travel times."""
+
+TYPE = np.dtype([("start", np.int64), ("end", np.int64), ("plane", np.int64)], align=True)
+"""A type of vehicles: the nodes where it starts and ends, and its travel times."""
 
 ALL_TYPES = -1
 """Instead of the number of a type of vehicles: all of them."""
@@ -40,7 +44,7 @@ class Network(NamedTuple):
 
     Nodes 1 to `alternatives` are those; those of stop s are `first[s]` to `first[s + 1] - 1`.
     Node `start` is where a vehicle of the type at hand begins (it is `open` then), node `end`
-    where it has to be at its `latest`; those of all types are in `starts` and `ends`. Stops are
+    where it has to be at its `latest`; those of all types are in `types`. Stops are
     numbered from 0; `number` gives the instance's numbers, and `alternative` those of nodes. A
     deadline counts as kept if it is missed by no more than `slack`, so that sums of rounded times
     do not decide; stays never use the slack.
@@ -52,15 +56,12 @@ class Network(NamedTuple):
 
     travel: FloatArray  # (place, place), of the type at hand
     planes: FloatArray  # (plane, place, place)
-    plane: IntArray  # (type,)
-    starts: IntArray  # (type,)
-    ends: IntArray  # (type,)
+    types: Records  # (type,) of TYPE
     admits: BoolArray  # (type, node)
     kind: int  # number of the type at hand
     start: int
     end: int
     alternatives: int
-    place: IntArray  # (node,)
     stop: IntArray  # (node,), -1 at starts and ends
     alternative: IntArray  # (node,), 0 at starts and ends
     node: Records  # (node,) of NODE
@@ -105,17 +106,14 @@ def useful_network(
 def of_type(network: Network, kind: int) -> Network:
     """Look at a network as vehicles of one type do."""
     return Network(
-        travel=network.planes[network.plane[kind]],
+        travel=network.planes[network.types[kind].plane],
         planes=network.planes,
-        plane=network.plane,
-        starts=network.starts,
-        ends=network.ends,
+        types=network.types,
         admits=network.admits,
         kind=kind,
-        start=network.starts[kind],
-        end=network.ends[kind],
+        start=network.types[kind].start,
+        end=network.types[kind].end,
         alternatives=network.alternatives,
-        place=network.place,
         stop=network.stop,
         alternative=network.alternative,
         node=network.node,
@@ -167,9 +165,11 @@ def plain_arrays(
     piece_length: FloatArray,
     begin: float,
     budget: float,
+    end: int,
     slack: float,
+    triangle: bool,
 ) -> Arrays:
-    """Describe one vehicle that begins and ends at place 0, and stops of one alternative each."""
+    """Describe one vehicle that leaves place 0, and stops with one alternative each."""
     nodes = len(open)
     return Arrays(
         planes=travel.reshape((1, *travel.shape)),
@@ -187,7 +187,7 @@ def plain_arrays(
         required=np.zeros(nodes, dtype=np.bool_),
         admits=np.ones((1, nodes), dtype=np.bool_),
         type_start=np.zeros(1, dtype=np.int64),
-        type_end=np.zeros(1, dtype=np.int64),
+        type_end=np.full(1, end),
         type_begin=np.full(1, begin),
         type_due=np.full(1, budget),
         type_plane=np.zeros(1, dtype=np.int64),
@@ -195,7 +195,7 @@ def plain_arrays(
         bonus=0.0,
         horizon=budget - begin,
         slack=slack,
-        triangle=False,
+        triangle=triangle,
     )
 
 
@@ -277,41 +277,34 @@ def _network(
         size += arrays.piece_start[i + 1] - arrays.piece_start[i]
     node = as_records(np.empty(total, NODE))
     pieces = np.empty((size, 2))
-    place = np.empty(total, dtype=np.int64)
     stop = np.full(total, -1)
     alternative = np.zeros(total, dtype=np.int64)
     number = np.empty(count, dtype=np.int64)
     first = np.empty(count + 1, dtype=np.int64)
     stops, size = _write_nodes(
-        arrays, useful, where, bonus, node, pieces, place, stop, alternative, number, first
+        arrays, useful, where, bonus, node, pieces, stop, alternative, number, first
     )
     first[stops] = count + 1
-    starts, ends = np.empty(len(types), dtype=np.int64), np.empty(len(types), dtype=np.int64)
-    plane = np.empty(len(types), dtype=np.int64)
+    kinds = as_records(np.empty(len(types), TYPE))
     admits = np.ones((len(types), total), dtype=np.bool_)
     for t in range(len(types)):
         kind = types[t]
-        plane[t] = arrays.type_plane[kind]
-        starts[t] = 0 if t == 0 else count + 2 * t
-        ends[t] = count + 1 + 2 * t
-        place[starts[t]] = where[arrays.type_start[kind]]
-        place[ends[t]] = where[arrays.type_end[kind]]
-        _write_depot(node, starts[t], arrays.type_begin[kind], arrays.type_due[kind])
-        _write_depot(node, ends[t], arrays.type_begin[kind], arrays.type_due[kind])
+        start, end = 0 if t == 0 else count + 2 * t, count + 1 + 2 * t
+        row = kinds[t]
+        row.start, row.end, row.plane = start, end, arrays.type_plane[kind]
+        _write_depot(arrays, kind, node, start, where[arrays.type_start[kind]])
+        _write_depot(arrays, kind, node, end, where[arrays.type_end[kind]])
         for a in range(1, count + 1):
             admits[t, a] = arrays.admits[kind, kept[a - 1]]
     return Network(
-        travel=planes[plane[0]],
+        travel=planes[kinds[0].plane],
         planes=planes,
-        plane=plane,
-        starts=starts,
-        ends=ends,
+        types=kinds,
         admits=admits,
         kind=0,
-        start=starts[0],
-        end=ends[0],
+        start=kinds[0].start,
+        end=kinds[0].end,
         alternatives=count,
-        place=place,
         stop=stop,
         alternative=alternative,
         node=node,
@@ -332,7 +325,6 @@ def _write_nodes(
     bonus: float,
     node: Records,
     pieces: FloatArray,
-    place: IntArray,
     stop: IntArray,
     alternative: IntArray,
     number: IntArray,
@@ -346,7 +338,7 @@ def _write_nodes(
             number[stops] = arrays.stop[i]
             first[stops] = a
             stops += 1
-        place[a], stop[a], alternative[a] = where[arrays.place[i]], stops - 1, i
+        stop[a], alternative[a] = stops - 1, i
         more = bonus if arrays.required[arrays.stop[i]] else 0.0
         row = node[a]
         row.open, row.latest, row.leave_by = useful.early[i], useful.late[i], arrays.leave_by[i]
@@ -362,14 +354,16 @@ def _write_nodes(
                 size += 1
                 rest -= part
         row.piece_last = size
+        row.place = where[arrays.place[i]]
     return stops, size
 
 
 @lean
-def _write_depot(node: Records, k: int, begin: float, due: float) -> None:
+def _write_depot(arrays: Arrays, kind: int, node: Records, k: int, place: int) -> None:
     """Write the start or the end of a vehicle."""
     row = node[k]
-    row.open, row.latest, row.leave_by = begin, due, np.inf
+    row.place = place
+    row.open, row.latest, row.leave_by = arrays.type_begin[kind], arrays.type_due[kind], np.inf
     row.min_stay = row.reward = row.full_profit = 0.0
     row.piece_first = row.piece_last = 0
 
@@ -448,18 +442,27 @@ def _write_direct_starts(arrays: Arrays, kind: int, early: FloatArray, late: Flo
     for i in range(1, len(early)):
         if arrays.admits[kind, i]:
             late[i] = last_start(arrays, kind, i)
-            way = arrays.planes[plane, start, arrays.place[i]]
-            time = max(begin + way, arrays.open[i])
-            if can_start(arrays, i, time):
-                early[i] = time
+            early[i] = first_start(arrays, i, begin + arrays.planes[plane, start, arrays.place[i]])
 
 
 @inlined
 def last_start(arrays: Arrays, kind: int, i: int) -> float:
     """Latest start of service from where a vehicle is at its end in time, going there directly."""
     home = arrays.planes[arrays.type_plane[kind], arrays.place[i], arrays.type_end[kind]]
-    end = min(arrays.type_due[kind] - home, arrays.leave_by[i])
-    return float(min(arrays.close[i], end - arrays.min_stay[i]))
+    return start_before(arrays, i, arrays.type_due[kind] - home)
+
+
+@inlined
+def start_before(arrays: Arrays, i: int, leave: float) -> float:
+    """Latest start of service of who has to leave then, or by its own deadline."""
+    return float(min(arrays.close[i], min(leave, arrays.leave_by[i]) - arrays.min_stay[i]))
+
+
+@inlined
+def first_start(arrays: Arrays, i: int, arrive: float) -> float:
+    """Start of service of who arrives then, infinite if that breaks a deadline."""
+    time = max(arrive, arrays.open[i])
+    return float(time) if can_start(arrays, i, time) else np.inf
 
 
 @inlined
@@ -526,6 +529,5 @@ def latest_starts(arrays: Arrays, kind: int) -> FloatArray:
         for i in range(1, nodes):
             if not done[i] and arrays.admits[kind, i]:
                 way = travel[arrays.place[i], arrays.place[best]]
-                end = min(late[best] - way, arrays.leave_by[i])
-                late[i] = max(late[i], min(arrays.close[i], end - arrays.min_stay[i]))
+                late[i] = max(late[i], start_before(arrays, i, late[best] - way))
     return late

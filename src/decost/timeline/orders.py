@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.compiled import Records, as_records, jit
+from decost.compiled import Records, as_records, jit, lean
 from decost.problem.instance import FloatArray, IntArray
 from decost.timeline.network import Network, of_type
 from decost.timeline.profile import dominates
@@ -56,7 +56,7 @@ def make_functions(network: Network, capacity: int) -> Functions:
     )
 
 
-@jit
+@lean
 def follow_order(
     network: Network, kind: int, stops: IntArray, room: Functions
 ) -> tuple[int, int, int]:
@@ -100,7 +100,7 @@ def follow_order(
     return best, count, len(stops)
 
 
-@jit
+@lean
 def _leave(network: Network, room: Functions, k: int) -> Front:
     """Serve the node of a function; the pieces on leaving are in the scratch."""
     here = room.function[k]
@@ -111,7 +111,7 @@ def _leave(network: Network, room: Functions, k: int) -> Front:
     return serve(network, start, room.scratch, 0)
 
 
-@jit
+@lean
 def _settle(room: Functions, start: Start, mine: int, count: int, used: int) -> bool:
     """Write a function behind the others of its node unless one of them dominates it."""
     function, pieces, _ = room

@@ -61,7 +61,7 @@ class Back(NamedTuple):
 @lean
 def travel_time(network: Network, node: int, other: int) -> float:
     """Time from one node to another."""
-    return float(network.travel[network.place[node], network.place[other]])
+    return float(network.travel[network.node[node].place, network.node[other].place])
 
 
 @lean

@@ -1,0 +1,146 @@
+"""Plain problems that need few labels, many of them in one call of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+
+from decost.compiled import jit
+from decost.exact.bounds import no_bounds
+from decost.exact.graph import make_graph
+from decost.exact.labels import (
+    BEST,
+    CAPACITY,
+    CLASSES,
+    DONE,
+    LABELS,
+    PROVE,
+    Store,
+    extend_labels,
+    make_store,
+    plant_root,
+    route_of,
+)
+from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.problem.plan import Route, Solution, Visit, idle_route
+from decost.timeline.bundle import Bundle, make_bundle, part_in_reach
+from decost.timeline.network import Network, reduced_network
+from decost.timeline.stays import timetable
+
+PATIENCE = 300_000
+"""Labels after which a kernel comes back, though there may be problems left."""
+
+
+class Found(NamedTuple):
+    """The best plan that was found, and whether it is proven to be the best there is."""
+
+    solution: Solution
+    value: float
+    labels: int
+    proven: bool
+
+
+class Answers(NamedTuple):
+    """What a kernel writes of every problem; visits of all of them are one after another."""
+
+    proven: BoolArray  # (problem,)
+    value: FloatArray  # (problem,)
+    labels: IntArray  # (problem,)
+    first: IntArray  # (problem + 1,): first visit
+    times: FloatArray  # (problem, 2): when the vehicle leaves, and is at its end
+    stop: IntArray  # (visit,)
+    table: FloatArray  # (5, visit): arrival, start, stay, end and profit
+
+
+def solve_quickly(instances: Sequence[Instance], work: int) -> list[Found]:
+    """Look for the best plans of plain instances with so many extensions of labels for each."""
+    bundle = make_bundle(instances)
+    visits = sum(one.stops for one in instances)
+    answers = Answers(
+        proven=np.zeros(len(instances), dtype=np.bool_),
+        value=np.zeros(len(instances)),
+        labels=np.zeros(len(instances), dtype=np.int64),
+        first=np.zeros(len(instances) + 1, dtype=np.int64),
+        times=np.zeros((len(instances), 2)),
+        stop=np.empty(visits, dtype=np.int64),
+        table=np.empty((5, visits)),
+    )
+    done = 0
+    while done < len(instances):  # Python may look at signals in between
+        done = solve_bundle(bundle, done, work, answers)
+    return _found(instances, answers)
+
+
+def _found(instances: Sequence[Instance], answers: Answers) -> list[Found]:
+    last = int(answers.first[-1])
+    columns = (answers.stop[:last], *answers.table[:, :last])
+    rows = zip(*(column.tolist() for column in columns), repeat(0), strict=False)
+    visits = list(map(Visit._make, rows))
+    first = answers.first.tolist()
+    times = answers.times.tolist()
+    found = []
+    others = zip(
+        answers.value.tolist(), answers.labels.tolist(), answers.proven.tolist(), strict=True
+    )
+    for b, (instance, other) in enumerate(zip(instances, others, strict=True)):
+        depart, finish = times[b]
+        mine = tuple(visits[first[b] : first[b + 1]])
+        route = Route(mine, finish, depart) if mine else idle_route(instance)
+        found.append(Found(Solution((route,)), *other))
+    return found
+
+
+@jit
+def solve_bundle(bundle: Bundle, begin: int, work: int, answers: Answers) -> int:
+    """Solve problems of a bundle from one on; return at which one it has come to.
+
+    All in one kernel: to hand networks, graphs and labels over to Python takes as long as to
+    solve, and memory for labels is made once.
+    """
+    part, stops = part_in_reach(bundle, begin)
+    nothing = np.zeros(0, dtype=np.bool_)
+    network = reduced_network(part, nothing, True, 0)
+    store = make_store(network, CAPACITY, CLASSES)
+    spent = 0
+    for b in range(begin, len(answers.value)):
+        if b > begin:
+            part, stops = part_in_reach(bundle, b)
+            network = reduced_network(part, nothing, True, 0)
+            if not fits(network, store):
+                store = make_store(network, CAPACITY, CLASSES)
+        plant_root(network, store, 0.0)
+        rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
+        graph = make_graph(network, True)
+        answer = extend_labels(network, graph, no_bounds(), store, 0.0, rule, work)
+        answers.proven[b] = answer == DONE
+        answers.value[b] = store.best[0]
+        answers.labels[b] = store.counter[LABELS]
+        route = network.alternative[route_of(network, store, store.counter[BEST])]
+        table = np.empty((5, len(route)))
+        _, depart, finish = timetable(part, 0, route, table)
+        answers.times[b, 0], answers.times[b, 1] = depart, finish
+        first = answers.first[b]
+        for k in range(len(route)):
+            answers.stop[first + k] = stops[route[k]]
+            for line in range(5):
+                answers.table[line, first + k] = table[line, k]
+        answers.first[b + 1] = first + len(route)
+        spent += store.counter[LABELS]
+        if spent > PATIENCE:
+            return b + 1
+    return len(answers.value)
+
+
+@jit
+def fits(network: Network, store: Store) -> bool:
+    """Whether memory for the labels of one network will do for those of another."""
+    words = (len(network.number) + 63) // 64
+    nodes, pieces = len(network.node), len(network.pieces) + 1
+    return bool(
+        words == store.visited.shape[1]
+        and nodes <= store.leading.shape[0]
+        and pieces <= len(store.scratch)
+    )

@@ -1,0 +1,46 @@
+// Making elements. Text is always set as text, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name.startsWith("--")) element.style.setProperty(name, value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== ""));
+  return element;
+}
+
+/** Make an HTML element: `html("p", {class: "note"}, "words", another)`. */
+export function html(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+/** Make an SVG element. */
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+/** A name that somebody gave, which may be in a script that is written from right to left. */
+export function named(text) {
+  return html("bdi", {}, text);
+}
+
+/** Call `draw(width)` whenever the width of an element changes, the first time soon. */
+export function onWidth(element, draw) {
+  let last = -1;
+  new ResizeObserver(() => {
+    const width = Math.round(element.clientWidth);
+    if (width > 0 && width !== last) draw((last = width));
+  }).observe(element);
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** Width of a text in pixels. */
+export function textWidth(text, size) {
+  ruler.font = `${size}px system-ui, sans-serif`;
+  return ruler.measureText(text).width;
+}
