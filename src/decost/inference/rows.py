@@ -130,7 +130,7 @@ def _multiply(rows: int, a: Floats, b: Floats, total: Floats) -> None:
 
 
 def _multiply_by_numpy(rows: int, a: Floats, b: Floats, total: Floats) -> None:
-    total[:rows] += a[:rows] @ b
+    total[:rows] += a[:rows, : len(b)] @ b
 
 
 multiply: Any = _multiply_by_numpy if DISABLED else _multiply
