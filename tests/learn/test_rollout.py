@@ -27,7 +27,6 @@ from decost.learn.rollout import (
     start_state,
     stay_profits,
 )
-from decost.method.deadline import Deadline
 from policies import (
     KINDS,
     EarliestPolicy,
@@ -534,25 +533,24 @@ def test_company_changes_nothing() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_time_at_all(kind: str) -> None:
-    """After the deadline every vehicle goes home at once."""
+    """When time is over every vehicle goes home at once."""
     some = [one.replace(vehicles=2) for one in generate("paper", nodes=20, count=2, seed=1)]
     network = small_network(kind)
     with torch.no_grad():
-        rollout = roll_out(network, load_problems(some), 3, greedy_choice, deadline=Deadline(0.0))
+        rollout = roll_out(network, load_problems(some), 3, greedy_choice, over=lambda: True)
     assert rollout.nodes.shape == (2, 3, 2)
     assert not rollout.nodes.any()
     assert rollout.log_probability.isfinite().all()
 
 
-def test_deadline_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_is_over_on_the_way() -> None:
     """Routes end after the third choice, and remain feasible."""
     some = generate("paper", nodes=40, window=300, count=3, seed=1)
     problems = load_problems(some)
     whole = roll_out(EarliestPolicy(), problems, 1, greedy_choice)
     assert (whole.nodes[..., :5] > 0).all()
-    clock = iter(range(1000))
-    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    cut = roll_out(EarliestPolicy(), problems, 1, greedy_choice, deadline=Deadline(4))
+    moments = iter([False] * 3 + [True] * 1000)
+    cut = roll_out(EarliestPolicy(), problems, 1, greedy_choice, over=lambda: next(moments))
     assert torch.equal(cut.nodes[..., :3], whole.nodes[..., :3])
     assert cut.nodes.shape[2] == 4
     assert not cut.nodes[..., 3].any()

@@ -204,6 +204,7 @@ class PaperNetwork(nn.Module):
     def embedded(self, problems: Problems) -> tuple[Tensor, Tensor, Tensor]:
         """Embed nodes, (batch * positions, node, width); tell their edges and which are real."""
         features = problems.node_features()[..., : self.features]  # (batch, node, feature)
+        features = features.to(self.embed.weight.dtype)
         if self.config.scaled:
             factor = features.new_ones(self.features)  # (feature,)
             factor[:2], factor[2:4] = SCALE_PLACE, SCALE_TIME
@@ -212,8 +213,8 @@ class PaperNetwork(nn.Module):
         if self.embed_depot is not None:
             depot = self.embed_depot(features[:, :1])  # (batch, 1, width)
             nodes = torch.cat((depot, nodes[:, 1:]), 1)
-        real = problems.batch.real[..., None].float()  # (batch, node, 1)
-        edges = (problems.batch.travel / problems.time_unit[:, None, None]).float()
+        real = problems.batch.real[..., None].to(nodes.dtype)  # (batch, node, 1)
+        edges = (problems.batch.travel / problems.time_unit[:, None, None]).to(nodes.dtype)
         positions = len(features) // max(1, len(problems))
         if positions > 1:
             real = real.repeat_interleave(positions, 0)
@@ -238,7 +239,8 @@ class PaperNetwork(nn.Module):
 
     def step(self, memory: PaperMemory, state: State) -> tuple[Tensor, Tensor]:
         """Give clipped logits of the next node, and logits of the share of its stay."""
-        time = ((state.time - memory.begin) / memory.clock).float()  # (batch, samples)
+        time = (state.time - memory.begin) / memory.clock  # (batch, samples)
+        time = time.to(memory.routing.score.dtype)
         shape = state.live.shape
         rows = shape[0] * memory.positions  # the samples of one position are a row of their own
         place, time = state.place.reshape(rows, -1), time.view(rows, -1)
