@@ -77,34 +77,43 @@ def test_walks_equal_torch(shape: str, turning: bool, tmp_path: Path) -> None:
         assert (seen[equal] == same[equal])[..., 1:].all()
 
 
-# Torch's own error in single precision, against double, is 1e-3 with the weights "paper".
-@pytest.mark.parametrize(
-    ("weights", "most"), [("generalist", 1e-4), ("pomo", 2e-4), ("paper", 4e-3)]
-)
-def test_logits_equal_torch(weights: str, most: float) -> None:
-    """The shipped networks give the logits that torch gives, but for rounding."""
+@pytest.mark.parametrize("weights", ["generalist", "pomo", "paper"])
+def test_logits_are_as_exact_as_those_of_torch(weights: str) -> None:
+    """The shipped networks' logits are about as near to those of double precision as torch's are.
+
+    Nearer to torch's they cannot be: with these weights its own are off by up to 1.5e-5, 1.7e-5 and
+    1e-3. Half of all are within 1e-5 of them.
+    """
     some = [*generate("paper", nodes=50, count=6, seed=2), *generate("mixed", nodes=30, count=4)]
     tables, walks, _ = _first_walks(weights, some)
     network = load_weights(find_weights(weights))[0]
-    with one_thread(), torch.inference_mode():
-        problems = problems_of(tables).turned()
-        rollout = roll_out(network, problems, 8, greedy_choice, keep_choices=True)
-    steps = rollout.nodes.shape[2]
-    same = (rollout.nodes.numpy() == walks.nodes[..., :steps]).all(2)  # (batch, samples)
+    single, double = _rolled_out(network, tables), _rolled_out(network.double(), tables)
+    same = np.ones(walks.value.shape, dtype=np.bool_)  # (batch, samples)
+    for rollout in (single, double):
+        steps = rollout.nodes.shape[2]
+        same &= (rollout.nodes.numpy() == walks.nodes[..., :steps]).all(2)
     assert same.mean() > 0.95
-    apart = []
-    for step, choices in enumerate(rollout.choices):
+    ours, theirs, apart = [], [], []
+    for step, (rounded, exact) in enumerate(zip(single.choices, double.choices, strict=False)):
         logits = walks.logits[:, :, step]
         rows = same & (np.isfinite(logits).sum(2) > 1)
-        ours = torch.from_numpy(logits[rows]).log_softmax(1).numpy()
-        theirs = choices.numpy()[rows]
-        kept = np.isfinite(theirs)
-        assert (kept == np.isfinite(ours)).all()
-        apart.append(np.abs(ours[kept] - theirs[kept]))
-    differences = np.concatenate(apart)
-    assert len(differences) > 1000
-    assert np.median(differences) < 1e-5
-    assert differences.max() < most
+        kept = np.isfinite(logits[rows])
+        mine = torch.from_numpy(logits[rows]).double().log_softmax(1).numpy()[kept]
+        right, torchs = exact.numpy()[rows][kept], rounded.numpy()[rows][kept]
+        ours.append(mine - right)
+        theirs.append(torchs - right)
+        apart.append(mine - torchs)
+    off, usual = np.concatenate(ours), np.concatenate(theirs)
+    assert len(off) > 1000
+    assert np.median(np.abs(np.concatenate(apart))) < 1e-5
+    assert np.square(off).mean() < 4 * np.square(usual).mean()
+    assert np.abs(off).max() < 4 * np.abs(usual).max()
+
+
+def _rolled_out(network: Any, tables: Any) -> Any:
+    with one_thread(), torch.inference_mode():
+        problems = problems_of(tables).turned()
+        return roll_out(network, problems, 8, greedy_choice, keep_choices=True)
 
 
 def _first_walks(weights: str, some: list[Instance]) -> tuple[Any, Walks, Any]:

@@ -74,7 +74,7 @@ class Scratch(NamedTuple):
     between: Floats
     keys: Floats
     score: Floats
-    spread: Floats
+    spread: FloatArray
     known: Floats
     query: Floats
     context: Floats
@@ -158,7 +158,7 @@ class PaperPlanner:
             between=floats(rows, self.config.feed_forward),
             keys=floats(width, nodes),
             score=floats(nodes),
-            spread=floats(2, width),
+            spread=np.zeros((2, width)),
             known=floats(rows, self.tensors.decoders.shape[1]),
             query=floats(width),
             context=floats(width),
@@ -294,26 +294,32 @@ def _attend(edge: Floats, tables: Tables, b: int, first: int, scratch: Scratch) 
 
 
 @row
-def _normalise(table: Floats, scale: Floats, shift: Floats, spread: Floats) -> None:
-    """Give every feature mean 0 and variance 1 over the nodes, then scale and shift, in place."""
+def _normalise(table: Floats, scale: Floats, shift: Floats, spread: FloatArray) -> None:
+    """Give every feature mean 0 and variance 1 over the nodes, then scale and shift, in place.
+
+    Sums are in double precision: errors of a mean are in all nodes, and grow with every layer.
+    """
     nodes, width = table.shape
     mean, square = spread[0], spread[1]
-    part = np.float32(1.0) / np.float32(nodes)
     mean[:] = 0.0
     square[:] = 0.0
     for i in range(nodes):
-        add(part, table[i], mean)
-    for i in range(nodes):
         line = table[i]
         for k in range(width):
-            line[k] -= mean[k]
-            square[k] += line[k] * line[k]
+            mean[k] += line[k]
     for k in range(width):
-        square[k] = scale[k] / np.sqrt(square[k] * part + np.float32(1e-5))
+        mean[k] /= nodes
     for i in range(nodes):
         line = table[i]
         for k in range(width):
-            line[k] = line[k] * square[k] + shift[k]
+            apart = line[k] - mean[k]
+            square[k] += apart * apart
+    for k in range(width):
+        square[k] = scale[k] / np.sqrt(square[k] / nodes + 1e-5)
+    for i in range(nodes):
+        line = table[i]
+        for k in range(width):
+            line[k] = (line[k] - mean[k]) * square[k] + shift[k]
 
 
 @row

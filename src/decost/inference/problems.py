@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decost.compiled import jit
+from decost.compiled import jit, lean
 from decost.inference.rows import Floats
 from decost.problem.instance import Arrays, BoolArray, FloatArray, Instance, IntArray
 from decost.timeline.network import (
@@ -188,7 +188,7 @@ def padded(
     return tables
 
 
-@jit
+@lean
 def _write_nodes(arrays: Arrays, kind: int, kept: IntArray, tables: Tables, row: int) -> None:
     """Write some alternatives as vehicles of one type see them."""
     travel = arrays.planes[arrays.type_plane[kind]]
@@ -225,7 +225,7 @@ def _write_nodes(arrays: Arrays, kind: int, kept: IntArray, tables: Tables, row:
         tables.max_stay[row, a] = min(longest, shift)
 
 
-@jit
+@lean
 def _write_units(arrays: Arrays, kind: int, useful: Useful, tables: Tables, row: int) -> None:
     """Write the units of an instance, and how late its nodes can be served by a detour."""
     travel = arrays.planes[arrays.type_plane[kind]]
@@ -247,25 +247,32 @@ def _write_units(arrays: Arrays, kind: int, useful: Useful, tables: Tables, row:
     tables.profit_unit[row] = profit / (nodes - 1) if profit > 0.0 else 1.0
 
 
-@jit
+@lean
 def _write_places(
     arrays: Arrays, kind: int, xy: FloatArray, geographic: bool, tables: Tables, row: int
 ) -> None:
     """Write coordinates, put into the square from -1/2 to 1/2."""
     nodes = tables.size[row]
-    here = tables.xy[row, :nodes]
+    here = tables.xy[row]
+    north = 0.0
     for a in range(nodes):
         place = arrays.place[tables.node[row, a]] if a > 0 else arrays.type_start[kind]
-        here[a] = xy[place]
+        here[a, 0], here[a, 1] = xy[place, 0], xy[place, 1]
+        north += xy[place, 1] / nodes
     if geographic:  # degrees of longitude are shorter than those of latitude
-        here[:, 0] *= np.cos(np.radians(here[:, 1].mean()))
+        for a in range(nodes):
+            here[a, 0] *= np.cos(np.radians(north))
     wide = 0.0
     for axis in range(2):
-        low, high = here[:, axis].min(), here[:, axis].max()
+        low = high = here[0, axis]
+        for a in range(1, nodes):
+            low, high = min(low, here[a, axis]), max(high, here[a, axis])
         wide = max(wide, high - low)
-        here[:, axis] -= (low + high) / 2
-    if wide > 0.0:
-        here /= wide
+        for a in range(nodes):
+            here[a, axis] -= (low + high) / 2
+    for a in range(nodes if wide > 0.0 else 0):
+        here[a, 0] /= wide
+        here[a, 1] /= wide
 
 
 @jit

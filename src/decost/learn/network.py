@@ -312,7 +312,7 @@ class PrefixNetwork(nn.Module):
         """Give clipped logits of the next node; the time-profit function knows the stays."""
         shape = state.live.shape
         flat = (shape[0] * shape[1], shape[2])
-        logits = torch.full(flat, FORBIDDEN, device=state.live.device)  # (state, node)
+        logits = self.bias.weight.new_full(flat, FORBIDDEN)  # (state, node)
         logits[:, 0] = 0.0  # nothing else is left for most of them
         for index in by_choices(state):
             view = observe(memory, state, index, self.config.context)
@@ -328,13 +328,14 @@ class PrefixNetwork(nn.Module):
         heads = self.config.heads
         hidden = view.live[:, None, None].logical_not()  # (view, 1, 1, candidate)
         if self.config.spatial_encoding:
-            bias = self.bias.weight @ view.pairs.flatten(2) + self.bias.bias[:, None]
+            pairs = view.pairs.flatten(2).to(self.bias.weight.dtype)
+            bias = self.bias.weight @ pairs + self.bias.bias[:, None]
             bias = bias.view(count, -1, size, size)  # (view, 2 * head, first, second)
             bias = bias[:, :heads] + bias[:, heads:].transpose(2, 3)
         else:
-            bias = view.tokens.new_zeros(count, heads, size, size)
+            bias = self.bias.weight.new_zeros(count, heads, size, size)
         bias = bias.masked_fill(hidden, FORBIDDEN).flatten(0, 1)  # (view * head, .., candidate)
-        tokens = self.embed(view.tokens)  # (view, candidate, width)
+        tokens = self.embed(view.tokens.to(bias.dtype))  # (view, candidate, width)
         for layer in self.layers:
             tokens = layer(tokens, bias)
         worth: Tensor = self.head(tokens)[..., 0]  # (view, candidate)
