@@ -174,10 +174,12 @@ def prove(
     options: ExactOptions,
     deadline: Deadline,
     better_plan: BetterPlan | None = None,
+    small: int = SMALL,
 ) -> Result:
     """Do what `exact` does until a deadline; a first attempt is made in any case.
 
-    If somebody else looks for plans meanwhile, whom `better_plan` asks, it looks for a proof only.
+    That takes no more than `small` extensions of labels. If somebody else looks for plans
+    meanwhile, whom `better_plan` asks, it looks for a proof only.
     """
     scale = Scale(instance)
     known = Known([], 0.0, math.inf)
@@ -186,10 +188,10 @@ def prove(
     )
     if instance.alternative_count < SMALL_NODES:
         try:
-            result = _try_small(instance, known)
+            result = _try_small(instance, known, small)
         except KeyboardInterrupt:
             deadline.interrupt()
-            result = _try_small(instance, known)
+            result = _try_small(instance, known, small)
             if known.proven:  # nothing that Ctrl-C could have cut short
                 raise
         if result is not None:
@@ -287,11 +289,11 @@ def rehearse() -> None:
         pass
 
 
-def _try_small(instance: Instance, known: Known) -> Result | None:
+def _try_small(instance: Instance, known: Known, work: int) -> Result | None:
     """Extend some labels without bounds, which is enough for most instances."""
     if instance.plain:
-        return _judged(instance, solve_quickly([instance], SMALL)[0], known)
-    answer, known.value, route, known.labels = solve_small(instance.arrays, SMALL)
+        return _judged(instance, solve_quickly([instance], work)[0], known)
+    answer, known.value, route, known.labels = solve_small(instance.arrays, work)
     known.route = route.tolist()
     known.proven = answer == DONE
     return None

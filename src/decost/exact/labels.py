@@ -593,6 +593,18 @@ def extend_labels(
 
 
 @jit
+def try_small(network: Network, graph: Graph, store: Store, work: int) -> tuple[int, Store]:
+    """Extend labels from the start without bounds; if there is no room for all, with more of it."""
+    plant_root(network, store, 0.0)
+    answer = extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work)
+    if answer == FULL:
+        store = make_store(network, max(CAPACITY, work), CLASSES)
+        plant_root(network, store, 0.0)
+        answer = extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work)
+    return answer, store
+
+
+@jit
 def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
     """Find the best route without bounds, if so much work and not too many labels are enough.
 
@@ -602,10 +614,7 @@ def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
     """
     network = reduced_network(arrays, np.zeros(0, dtype=np.bool_), True, 0)
     graph = make_graph(network, arrays.triangle)
-    store = make_store(network, CAPACITY, CLASSES)
-    plant_root(network, store, 0.0)
-    rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
-    answer = extend_labels(network, graph, no_bounds(), store, 0.0, rule, work)
+    answer, store = try_small(network, graph, make_store(network, CAPACITY, CLASSES), work)
     route = route_of(network, store, store.counter[BEST])
     return answer, store.best[0], network.alternative[route], store.counter[LABELS]
 
@@ -634,7 +643,6 @@ def values_after(
     for node in route:
         before[0, network.stop[node] >> 6] |= np.int64(1) << (network.stop[node] & 63)
     bounds = no_bounds()
-    rule = int(np.int64(PROVE))  # as in `solve_small`
     for node in range(1, network.alternatives + 1):
         stop = network.stop[node]
         if not wanted[node] or has_visited(before, 0, stop):
@@ -645,7 +653,7 @@ def values_after(
         visited = before[0].copy()
         visited[stop >> 6] |= np.int64(1) << (stop & 63)
         plant(store, start, visited, -np.inf)
-        if extend_labels(network, graph, bounds, store, 0.0, rule, 1 << 60) == FULL:
+        if extend_labels(network, graph, bounds, store, 0.0, PROVE, 1 << 60) == FULL:
             return False
         values[node] = store.best[0]
     return True

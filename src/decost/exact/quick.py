@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import jit
-from decost.exact.bounds import no_bounds
 from decost.exact.graph import make_graph
 from decost.exact.labels import (
     BEST,
@@ -17,12 +16,10 @@ from decost.exact.labels import (
     CLASSES,
     DONE,
     LABELS,
-    PROVE,
     Store,
-    extend_labels,
     make_store,
-    plant_root,
     route_of,
+    try_small,
 )
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.problem.plan import Route, Solution, Visit, idle_route
@@ -111,10 +108,8 @@ def solve_bundle(bundle: Bundle, begin: int, work: int, answers: Answers) -> int
             network = reduced_network(part, nothing, True, 0)
             if not fits(network, store):
                 store = make_store(network, CAPACITY, CLASSES)
-        plant_root(network, store, 0.0)
-        rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
         graph = make_graph(network, True)
-        answer = extend_labels(network, graph, no_bounds(), store, 0.0, rule, work)
+        answer, store = try_small(network, graph, store, work)
         answers.proven[b] = answer == DONE
         answers.value[b] = store.best[0]
         answers.labels[b] = store.counter[LABELS]
