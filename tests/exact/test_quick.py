@@ -58,7 +58,8 @@ def test_scales(scale: float) -> None:
 
 def test_what_is_not_plain_or_not_quick_is_left() -> None:
     """Others get no answer, and are solved by themselves to the same results."""
-    (long,) = decost.generate("paper", nodes=60, window=4000, seed=1)
+    random = np.random.default_rng(1)
+    long = Instance(budget=4, xy=random.random((40, 2)), reward=random.integers(1, 9, 40))
     (plain,) = decost.generate("paper", nodes=20, seed=1)
     given = [plain, plain.replace(travel=plain.travel), long, plain]
     answers = exact_many(given, ExactOptions())
