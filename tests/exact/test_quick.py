@@ -8,11 +8,11 @@ import pytest
 import decost
 from decost import Instance, check
 from decost.exact.exact import ExactOptions, exact_many
-from decost.exact.labels import solve_small
+from decost.exact.labels import CAPACITY, Attempt, solve_small
 from decost.exact.quick import solve_quickly
 from odd_instances import brute_force, odd_instance
 
-WORK = 30_000
+SMALL = Attempt(30_000, CAPACITY)
 
 
 def plain_instances(count: int) -> list[Instance]:
@@ -29,7 +29,7 @@ def test_a_bundle_equals_brute_force() -> None:
     """Problems in one call have the best plans there are, whatever stands before and after them."""
     instances = plain_instances(60)
     assert all(one.plain for one in instances)
-    for instance, found in zip(instances, solve_quickly(instances, WORK), strict=True):
+    for instance, found in zip(instances, solve_quickly(instances, SMALL), strict=True):
         assert found.proven
         assert check(instance, found.solution) == []
         best = brute_force(instance)
@@ -39,8 +39,8 @@ def test_a_bundle_equals_brute_force() -> None:
 def test_a_bundle_does_what_the_network_of_the_whole_does() -> None:
     """Leaving out what is out of reach first changes neither routes nor the number of labels."""
     instances = decost.generate("paper", nodes=30, window=200, count=20, seed=3)
-    for instance, found in zip(instances, solve_quickly(instances, WORK), strict=True):
-        _, value, route, labels = solve_small(instance.arrays, WORK)
+    for instance, found in zip(instances, solve_quickly(instances, SMALL), strict=True):
+        _, value, route, labels = solve_small(instance.arrays, SMALL)
         assert list(found.solution.routes[0].stops) == route.tolist()
         assert (found.value, found.labels) == (value, labels)
 
@@ -51,7 +51,7 @@ def test_scales(scale: float) -> None:
     xy = np.array([[0.0, 0.0], [3.0, 4.0]]) * scale
     instance = Instance(budget=12.0, xy=xy, speed=scale, rate=[0, 2], max_stay=[0, 9])
     assert instance.travel[0, 1] == pytest.approx(5.0)
-    (found,) = solve_quickly([instance], WORK)
+    (found,) = solve_quickly([instance], SMALL)
     assert found.solution.profit == pytest.approx(4.0)
     assert found.solution.routes[0].finish == pytest.approx(12.0)
 

@@ -247,8 +247,8 @@ def _loaded(path: str, changed: int) -> HeatmapNetwork:
     return load_heatmap(path)[0]
 
 
-def warm_up() -> None:
-    """Compile or load the kernels."""
+def rehearse() -> None:
+    """Call every kernel."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     nothing = Instance(budget=9, xy=[[0, 0]])  # arrays of no size are of another kind
     for stays in ("optimal", "greedy"):
@@ -261,5 +261,5 @@ METHOD = Method(
     description="GFACS (Kim et al. 2024): an ant colony guided by a trained heatmap.",
     function=gfacs,
     options=AntsOptions,
-    warm_up=warm_up,
+    rehearse=rehearse,
 )

@@ -592,21 +592,23 @@ def extend_labels(
     return MORE
 
 
+class Attempt(NamedTuple):
+    """How much is tried without bounds: extensions of labels, and labels."""
+
+    work: int
+    room: int
+
+
 @jit
-def try_small(network: Network, graph: Graph, store: Store, work: int) -> tuple[int, Store]:
-    """Extend labels from the start without bounds; if there is no room for all, with more of it."""
+def try_small(network: Network, graph: Graph, store: Store, work: int) -> int:
+    """Extend labels from the start without bounds."""
     plant_root(network, store, 0.0)
-    answer = extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work)
-    if answer == FULL:
-        store = make_store(network, max(CAPACITY, work), CLASSES)
-        plant_root(network, store, 0.0)
-        answer = extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work)
-    return answer, store
+    return extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work)
 
 
 @jit
-def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
-    """Find the best route without bounds, if so much work and not too many labels are enough.
+def solve_small(arrays: Arrays, attempt: Attempt) -> tuple[int, float, IntArray, int]:
+    """Find the best route without bounds, if that is enough.
 
     Returns whether it is `DONE`, the best route's value, its alternatives, and the number of
     labels. All in one kernel: to hand networks, graphs and labels over to Python takes as long as
@@ -614,7 +616,8 @@ def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
     """
     network = reduced_network(arrays, np.zeros(0, dtype=np.bool_), True, 0)
     graph = make_graph(network, arrays.triangle)
-    answer, store = try_small(network, graph, make_store(network, CAPACITY, CLASSES), work)
+    store = make_store(network, attempt.room, CLASSES)
+    answer = try_small(network, graph, store, attempt.work)
     route = route_of(network, store, store.counter[BEST])
     return answer, store.best[0], network.alternative[route], store.counter[LABELS]
 

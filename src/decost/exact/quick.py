@@ -12,10 +12,10 @@ from decost.compiled import jit
 from decost.exact.graph import make_graph
 from decost.exact.labels import (
     BEST,
-    CAPACITY,
     CLASSES,
     DONE,
     LABELS,
+    Attempt,
     Store,
     make_store,
     route_of,
@@ -52,8 +52,8 @@ class Answers(NamedTuple):
     table: FloatArray  # (5, visit): arrival, start, stay, end and profit
 
 
-def solve_quickly(instances: Sequence[Instance], work: int) -> list[Found]:
-    """Look for the best plans of plain instances with so many extensions of labels for each."""
+def solve_quickly(instances: Sequence[Instance], attempt: Attempt) -> list[Found]:
+    """Look for the best plans of plain instances with so much work for each."""
     bundle = make_bundle(instances)
     visits = sum(one.stops for one in instances)
     answers = Answers(
@@ -67,7 +67,7 @@ def solve_quickly(instances: Sequence[Instance], work: int) -> list[Found]:
     )
     done = 0
     while done < len(instances):  # Python may look at signals in between
-        done = solve_bundle(bundle, done, work, answers)
+        done = solve_bundle(bundle, done, attempt, answers)
     return _found(instances, answers)
 
 
@@ -91,7 +91,7 @@ def _found(instances: Sequence[Instance], answers: Answers) -> list[Found]:
 
 
 @jit
-def solve_bundle(bundle: Bundle, begin: int, work: int, answers: Answers) -> int:
+def solve_bundle(bundle: Bundle, begin: int, attempt: Attempt, answers: Answers) -> int:
     """Solve problems of a bundle from one on; return at which one it has come to.
 
     All in one kernel: to hand networks, graphs and labels over to Python takes as long as to
@@ -100,16 +100,16 @@ def solve_bundle(bundle: Bundle, begin: int, work: int, answers: Answers) -> int
     part, stops = part_in_reach(bundle, begin)
     nothing = np.zeros(0, dtype=np.bool_)
     network = reduced_network(part, nothing, True, 0)
-    store = make_store(network, CAPACITY, CLASSES)
+    store = make_store(network, attempt.room, CLASSES)
     spent = 0
     for b in range(begin, len(answers.value)):
         if b > begin:
             part, stops = part_in_reach(bundle, b)
             network = reduced_network(part, nothing, True, 0)
             if not fits(network, store):
-                store = make_store(network, CAPACITY, CLASSES)
+                store = make_store(network, attempt.room, CLASSES)
         graph = make_graph(network, True)
-        answer, store = try_small(network, graph, store, work)
+        answer = try_small(network, graph, store, attempt.work)
         answers.proven[b] = answer == DONE
         answers.value[b] = store.best[0]
         answers.labels[b] = store.counter[LABELS]

@@ -13,6 +13,7 @@ from threading import get_native_id
 import numpy as np
 
 from decost.exact import exact
+from decost.exact.labels import CAPACITY, Attempt
 from decost.method.aside import Aside
 from decost.method.deadline import Deadline
 from decost.method.features import FEATURES
@@ -27,8 +28,8 @@ from decost.search.search import Searches
 WAIT = 0.005
 """Seconds between two looks at a search."""
 
-FIRST_TRY = 100_000
-"""Extensions of labels with which a proof is tried before all else: some hundredths of a second."""
+FIRST_TRY = Attempt(work=100_000, room=3 * CAPACITY)
+"""What is tried for a proof before all else: some hundredths of a second of work."""
 
 AHEAD, MOST_AHEAD = 1 / 3, 3.0
 """Part of the time limit, and most seconds, that a search may have for itself before a proof."""
