@@ -56,7 +56,7 @@ TRIES = ((10, GUESS), (6, PROVE), (20, GUESS), (8, PROVE), (40, GUESS), (10, PRO
 """How routes are looked for before a proof: how many stops can follow each, and by which rule."""
 
 ASCENT_STEPS, PRICE_STEPS = 500, 800
-"""Most steps of the grid for first prices, and for bounds of priced routes."""
+"""Most steps of the grid for first prices, and for bounds of priced routes with stays to choose."""
 
 GUESS_SECONDS, PROVE_SECONDS = 1.0, 0.3
 """Most seconds to guess routes, and to find the best one without bounds."""
@@ -439,7 +439,7 @@ class Generation:
     def _ascent(self, pricing: Pricing) -> Ascent | None:
         """Give bounds for the labels of a pricing, nothing if there is no time for them."""
         problem = pricing.problem
-        steps = min(problem.grid_steps(), PRICE_STEPS)
+        steps = _price_steps(problem)
         if pricing.ascent is None and problem.bounds_seconds(steps) < self.deadline.left:
             pricing.ascent = Ascent(problem, self.penalty[pricing.kind], pricing.most, steps)
             pricing.ascent.improve(self.deadline.child(PATIENCE), pricing.most)
@@ -541,6 +541,12 @@ class Generation:
                 self.tree.lower(branch, bound)
             move_penalties(price, state, bound, visits, target)
         return best
+
+
+def _price_steps(problem: Problem) -> int:
+    """How fine the grid for priced routes is: coarser if every step has many stays to choose."""
+    steps = problem.grid_steps()
+    return min(steps, PRICE_STEPS) if len(problem.network.pieces) else steps
 
 
 def find_plans(generation: Generation, branch: Branch) -> None:
@@ -674,7 +680,7 @@ def _list_type(
     least = float(proof.value[number]) - near
     known = Known([], least, math.inf)
     labels = Labels(problem, known, min(generation.memory, LIST_MEMORY))
-    steps = min(problem.grid_steps(), PRICE_STEPS)
+    steps = _price_steps(problem)
     if problem.bounds_seconds(steps) > deadline.left:
         return None
     ascent = Ascent(problem, generation.penalty[number], least, steps)
