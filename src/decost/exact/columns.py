@@ -32,8 +32,11 @@ from decost.exact.pricing import (
     Team,
     Trip,
     choose_routes,
+    forgetful,
+    near_stops,
     priced,
     promising_arcs,
+    remember_cycles,
     team_bytes,
     with_arcs,
 )
@@ -238,6 +241,7 @@ class Generation:
         self.tree = Tree(incumbent, self.team.grain, unit, reporter)
         self.master = Master(self.team, unit)
         self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
+        self._remembers = [near_stops(kind.problem) for kind in self.team.kinds]
         self._scale = Scale(instance)
         self._better_plan = better_plan
         self.small = small
@@ -498,16 +502,26 @@ class Generation:
             ascent = self._ascent(pricing)
             if ascent is None:
                 break
-            known = Known([], pricing.most, math.inf)
-            labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
-            for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):
-                pricing.value = known.value if known.proven else known.bound
-                self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
-                better = self._add_found(labels, pricing, relaxation)
-                improving |= better
-                if better or not self.tree.hopeful(branch.bound):
-                    break
-            self.tree.incumbent.labels += known.labels
+            again = True
+            while again:
+                remembers = self._remembers[pricing.kind]
+                problem = forgetful(with_arcs(pricing.problem, pricing.arcs), remembers)
+                known = Known([], pricing.most, math.inf)
+                labels = Labels(problem, known, self.memory)
+                better = False
+                for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):
+                    value = known.value if known.proven else known.bound
+                    pricing.value = min(pricing.value, value)
+                    self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
+                    better = self._add_found(labels, pricing, relaxation)
+                    improving |= better
+                    if better or not self.tree.hopeful(branch.bound):
+                        break
+                self.tree.incumbent.labels += known.labels
+                again = known.proven and not better and self.tree.hopeful(branch.bound)
+                again = again and remember_cycles(
+                    pricing.problem.network, labels.store, pricing.most, remembers
+                )
             self.penalty[pricing.kind] = ascent.bounds.penalty
             pricing.proven = known.proven
             if not self.tree.hopeful(branch.bound):
