@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,8 +64,9 @@ ASCENT_STEPS, PRICE_STEPS = 500, 800
 GUESS_SECONDS, PROVE_SECONDS = 1.0, 0.3
 """Most seconds to guess routes, and to find the best one without bounds."""
 
-PATIENCE = 0.05
-"""Seconds for the bounds of priced routes at first; the labels then get twice as much."""
+GLANCE, PATIENCE = 0.01, 0.05
+"""Seconds for the bounds of priced routes that are guessed, and for a proof at first; the labels
+then get twice as much."""
 
 ASCENT_SECONDS, DIVE_SECONDS, COMBINE_SECONDS, LIST_SECONDS = 5.0, 3.0, 2.0, 5.0
 """Most seconds to look for first prices, to dive for plans, to combine the routes found so far, and
@@ -356,7 +357,7 @@ class Generation:
                 if not improving and self._guess_by_bounds(pricings, relaxation):
                     continue
                 if not improving and inertia > 0:
-                    inertia = inertia / 2 if inertia > LEAST_INERTIA else 0.0
+                    inertia = 0.0
                     continue
                 improving |= self._prove(pricings, relaxation, branch, price)
             last = proof is None or inertia == 0
@@ -446,7 +447,7 @@ class Generation:
         steps = _price_steps(problem)
         if pricing.ascent is None and problem.bounds_seconds(steps) < self.deadline.left:
             pricing.ascent = Ascent(problem, self.penalty[pricing.kind], pricing.most, steps)
-            pricing.ascent.improve(self.deadline.child(PATIENCE), pricing.most)
+            pricing.ascent.improve(self.deadline.child(GLANCE), pricing.most)
             self.penalty[pricing.kind] = pricing.ascent.bounds.penalty
         return pricing.ascent
 
@@ -496,37 +497,57 @@ class Generation:
     def _prove(
         self, pricings: list[Pricing], relaxation: Relaxation, branch: Branch, price: FloatArray
     ) -> bool:
-        """Look for the best routes of a type, until one improves the relaxation, or none does."""
+        """Look for the best routes of all types; the answer is whether any improves the relaxation.
+
+        They may come back to stops that nodes do not remember. If some do and no other improves the
+        relaxation, nodes remember more, and those types are tried again.
+        """
+
+        def hopeful() -> bool:
+            self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
+            return self.tree.hopeful(branch.bound)
+
         improving = False
-        for pricing in pricings:
-            ascent = self._ascent(pricing)
-            if ascent is None:
-                break
-            again = True
-            while again:
-                remembers = self._remembers[pricing.kind]
-                problem = forgetful(with_arcs(pricing.problem, pricing.arcs), remembers)
-                known = Known([], pricing.most, math.inf)
-                labels = Labels(problem, known, self.memory)
-                better = False
-                for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):
-                    value = known.value if known.proven else known.bound
-                    pricing.value = min(pricing.value, value)
-                    self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
-                    better = self._add_found(labels, pricing, relaxation)
-                    improving |= better
-                    if better or not self.tree.hopeful(branch.bound):
-                        break
-                self.tree.incumbent.labels += known.labels
-                again = known.proven and not better and self.tree.hopeful(branch.bound)
-                again = again and remember_cycles(
-                    pricing.problem.network, labels.store, pricing.most, remembers
-                )
-            self.penalty[pricing.kind] = ascent.bounds.penalty
-            pricing.proven = known.proven
-            if not self.tree.hopeful(branch.bound):
-                break
+        tried: list[Pricing] = pricings
+        while tried and not improving:
+            again = []
+            for pricing in tried:
+                better, cyclic = self._prove_type(pricing, relaxation, hopeful)
+                improving |= better
+                again += [pricing] * cyclic
+                if not self.tree.hopeful(branch.bound) or self.deadline.left <= 0:
+                    return improving
+            tried = again
         return improving
+
+    def _prove_type(
+        self, pricing: Pricing, relaxation: Relaxation, hopeful: Callable[[], bool]
+    ) -> tuple[bool, bool]:
+        """Look for the best route of a type, until one improves the relaxation.
+
+        Returns whether one does, and whether any came back to a stop, which it no longer can.
+        """
+        kind = pricing.kind
+        ascent = self._ascent(pricing)
+        pricing.proven = False
+        if ascent is None:
+            return False, False
+        known = Known([], pricing.most, math.inf)
+        problem = forgetful(with_arcs(pricing.problem, pricing.arcs), self._remembers[kind])
+        labels = Labels(problem, known, self.memory)
+        better = False
+        for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):
+            pricing.value = min(pricing.value, known.value if known.proven else known.bound)
+            better = self._add_found(labels, pricing, relaxation)
+            if not hopeful() or better:
+                break
+        self.tree.incumbent.labels += known.labels
+        self.penalty[kind] = ascent.bounds.penalty
+        pricing.proven = known.proven
+        cyclic = known.proven and remember_cycles(
+            problem.network, labels.store, pricing.most, self._remembers[kind]
+        )
+        return better, cyclic
 
     def ascend(self, branch: Branch, price: FloatArray, seconds: float) -> Proof | None:
         """Improve prices as if routes could come back to a stop, which gives a bound quickly."""
