@@ -68,6 +68,9 @@ GLANCE, PATIENCE = 0.01, 0.05
 """Seconds for the bounds of priced routes that are guessed, and for a proof at first; the labels
 then get twice as much."""
 
+FORGETFUL = 4
+"""Most times that the best routes of a type may come back to stops before nodes remember all."""
+
 ASCENT_SECONDS, DIVE_SECONDS, COMBINE_SECONDS, LIST_SECONDS = 5.0, 3.0, 2.0, 5.0
 """Most seconds to look for first prices, to dive for plans, to combine the routes found so far, and
 to list the routes of good plans and combine those."""
@@ -356,7 +359,7 @@ class Generation:
                     continue
                 if not improving and self._guess_by_bounds(pricings, relaxation):
                     continue
-                if not improving and inertia > 0:
+                if not improving and inertia > 0 and listed < math.inf:
                     inertia = 0.0
                     continue
                 improving |= self._prove(pricings, relaxation, branch, price)
@@ -500,7 +503,7 @@ class Generation:
         """Look for the best routes of all types; the answer is whether any improves the relaxation.
 
         They may come back to stops that nodes do not remember. If some do and no other improves the
-        relaxation, nodes remember more, and those types are tried again.
+        relaxation, nodes remember more, and those types are tried again; at last they remember all.
         """
 
         def hopeful() -> bool:
@@ -508,20 +511,26 @@ class Generation:
             return self.tree.hopeful(branch.bound)
 
         improving = False
-        tried: list[Pricing] = pricings
-        while tried and not improving:
+        tried = pricings
+        for forgets in (*[True] * FORGETFUL, False):
             again = []
             for pricing in tried:
-                better, cyclic = self._prove_type(pricing, relaxation, hopeful)
+                better, cyclic = self._prove_type(pricing, relaxation, hopeful, forgets)
                 improving |= better
                 again += [pricing] * cyclic
                 if not self.tree.hopeful(branch.bound) or self.deadline.left <= 0:
                     return improving
             tried = again
+            if improving or not tried:
+                break
         return improving
 
     def _prove_type(
-        self, pricing: Pricing, relaxation: Relaxation, hopeful: Callable[[], bool]
+        self,
+        pricing: Pricing,
+        relaxation: Relaxation,
+        hopeful: Callable[[], bool],
+        forgets: bool,
     ) -> tuple[bool, bool]:
         """Look for the best route of a type, until one improves the relaxation.
 
@@ -533,7 +542,9 @@ class Generation:
         if ascent is None:
             return False, False
         known = Known([], pricing.most, math.inf)
-        problem = forgetful(with_arcs(pricing.problem, pricing.arcs), self._remembers[kind])
+        problem = with_arcs(pricing.problem, pricing.arcs)
+        if forgets:
+            problem = forgetful(problem, self._remembers[kind])
         labels = Labels(problem, known, self.memory)
         better = False
         for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):

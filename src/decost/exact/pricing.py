@@ -33,7 +33,7 @@ FAMILIES, ROUTES = 40, 300
 RANKED = 5_000
 """How many of the best routes these are chosen from."""
 
-NEAR, SHORT = 4, 0.01
+NEAR, SHORT = 8, 0.01
 """How many stops near a node it remembers at first, and what part of all time is a short way back:
 all stops with a shorter one are remembered."""
 
