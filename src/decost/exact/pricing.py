@@ -211,7 +211,8 @@ def near_stops(problem: Problem) -> IntArray:
     time = np.minimum.reduceat(time, network.first, axis=0)[:-1]
     rank = np.argsort(np.argsort(time, axis=0, kind="stable"), axis=0)
     short = SHORT * (node["latest"][network.end] - node["open"][network.start])
-    return as_bits(((rank < NEAR) & np.isfinite(time)).T | (time.T <= short))
+    near = ((rank < NEAR) & np.isfinite(time)) | (time <= short)
+    return as_bits(near.T)
 
 
 def as_bits(marks: BoolArray) -> IntArray:
