@@ -63,7 +63,8 @@ class Store(NamedTuple):
     """All labels, their pieces, the queue of labels to extend, and the best route so far.
 
     The labels of a node are kept in lists by class of time, each in falling order of `most`,
-    linked by `following` from `leading` on. The visited stops of a label are bits.
+    linked by `following` from `leading` on. The visited stops of a label are bits, those that its
+    node remembers.
     """
 
     label: Records  # (label,) of LABEL
@@ -107,6 +108,7 @@ def grow(store: Store) -> Store:
         pieces=pieces,
         heap_key=heap_key,
         heap_label=heap_label,
+        scratch=np.empty((2 * len(store.scratch), 2)),
     )
 
 
@@ -548,6 +550,8 @@ def extend_labels(
             return FULL
         if counter[PIECES] + (arcs + 1) * pieces > len(store.pieces):
             return FULL
+        if pieces >= len(store.scratch):  # by a route that comes back to stops
+            return FULL
         pop(store)
         if label[old].dead == 1:
             continue
@@ -578,7 +582,7 @@ def extend_labels(
             new = counter[LABELS]
             write(store, new, old, start)
             for w in range(visited.shape[1]):
-                visited[new, w] = visited[old, w]
+                visited[new, w] = visited[old, w] & graph.remembers[to, w]
             visited[new, stop >> 6] |= np.int64(1) << (stop & 63)
             key = -start.time
             if bounded:
