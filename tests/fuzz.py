@@ -19,14 +19,19 @@ from unittest.mock import patch
 import numpy as np
 
 import decost
-from decost.exact import columns, exact
+from decost.exact import columns, exact, pricing
+from decost.exact.labels import CAPACITY, Attempt
+from decost.planner import auto
 from odd_instances import brute_force_team, odd_instance
 
 TURN = 60.0
 """Seconds of random instances after each run of the property tests."""
 
-BOUNDS = [(exact, "SMALL", 1)]
-LONG = [(columns, "Generation", functools.partial(columns.Generation, small=False))]
+BOUNDS = [(exact, "SMALL", Attempt(1, CAPACITY)), (auto, "FIRST_TRY", Attempt(1, CAPACITY))]
+LONG = [
+    (columns, "Generation", functools.partial(columns.Generation, small=False)),
+    (pricing, "NEAR", 0),
+]
 BRANCHES = [*LONG, (columns, "DETOURS", -1), (columns, "_combine", lambda *given: None)]
 PROVERS = [
     ("exact", []),

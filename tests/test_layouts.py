@@ -21,7 +21,7 @@ def compiled() -> dict[str, list[Any]]:
         for module, content in list(sys.modules.items())
         if module.startswith("decost")
         for name, thing in list(vars(content).items())
-        if hasattr(thing, "nopython_signatures")
+        if hasattr(thing, "nopython_signatures") and not isinstance(thing, type)
     }
     return {name: list(kernel.nopython_signatures) for name, kernel in kernels.items()}
 

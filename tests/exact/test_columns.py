@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import decost
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
+from decost.exact import pricing
 from decost.exact.exact import ExactOptions
 from decost.exact.tree import Incumbent, root_branch
 from decost.method.deadline import Deadline
@@ -28,8 +29,12 @@ from strategies import instances
 
 @pytest.fixture(params=["labels alone", "with bounds", "by branching"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Force all ways to a proof: small instances need neither bounds nor branches."""
+    """Force all ways to a proof: small instances need neither bounds nor branches.
+
+    Routes with bounds come back to stops wherever they can.
+    """
     if request.param != "labels alone":
+        monkeypatch.setattr(pricing, "NEAR", 0)
         monkeypatch.setattr(module, "Generation", functools.partial(module.Generation, small=False))
     if request.param == "by branching":
         monkeypatch.setattr(module, "DETOURS", -1)

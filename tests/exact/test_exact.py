@@ -12,6 +12,7 @@ import decost
 from decost import Instance, MethodError, check, generate, solve
 from decost.exact import exact as module
 from decost.exact.exact import values_to_go
+from decost.exact.labels import CAPACITY, Attempt
 from odd_instances import all_routes, brute_force, odd_instance
 
 
@@ -19,7 +20,7 @@ from odd_instances import all_routes, brute_force, odd_instance
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of the method: small instances do without bounds unless they are forced."""
     if request.param == "with bounds":
-        monkeypatch.setattr(module, "SMALL", 0)
+        monkeypatch.setattr(module, "SMALL", Attempt(0, CAPACITY))
     return str(request.param)
 
 
@@ -43,7 +44,7 @@ def test_bounds_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
     if seed % 2:
         instance = generate("mixed", nodes=14, seed=seed)[0]
     plain = solve(instance, "exact")
-    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(module, "SMALL", Attempt(0, CAPACITY))
     bounded = solve(instance, "exact")
     assert plain.status == bounded.status == "optimal"
     assert bounded.profit == pytest.approx(plain.profit, rel=1e-9)

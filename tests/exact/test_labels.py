@@ -10,10 +10,12 @@ from decost.exact.bounds import improve_penalties, make_bounds, make_grid, no_bo
 from decost.exact.exact import Problem
 from decost.exact.labels import (
     BEST,
+    CAPACITY,
     DONE,
     FULL,
     LABELS,
     PROVE,
+    Attempt,
     Store,
     extend_labels,
     grow,
@@ -70,7 +72,7 @@ def test_label_setting_equals_brute_force(seed: int) -> None:
     """The best label is the best of all routes, and its stops are the route."""
     random = np.random.default_rng(100 + seed)
     instance = odd_instance(random, int(random.integers(1, 5)))
-    answer, profit, route, _ = solve_small(instance.arrays, 10**6)
+    answer, profit, route, _ = solve_small(instance.arrays, Attempt(10**6, CAPACITY))
     assert answer == DONE
     assert profit == pytest.approx(brute_force(instance), rel=1e-9)
     assert optimal_stays(instance, [route.tolist()]).profit[0] == pytest.approx(profit, rel=1e-9)
@@ -154,7 +156,9 @@ def test_values_after_say_when_there_is_no_room() -> None:
     wanted = np.ones(len(values), dtype=np.bool_)
     assert not values_after(*problem, route, wanted, planted(problem, 1, 8), values)
     assert values_after(*problem, route, wanted, planted(problem, 4000, 8), values)
-    assert values.max() == pytest.approx(solve_small(instance.arrays, 10**6)[1], rel=1e-12)
+    assert values.max() == pytest.approx(
+        solve_small(instance.arrays, Attempt(10**6, CAPACITY))[1], rel=1e-12
+    )
 
 
 def test_a_short_cut_home_cannot_be_left_out() -> None:
@@ -171,5 +175,5 @@ def test_a_short_cut_home_cannot_be_left_out() -> None:
         pieces=[[], [[0, 3]], [[3, 7]]],
     )
     assert brute_force(instance) == 27
-    assert solve_small(instance.arrays, 10**6)[1] == 27
+    assert solve_small(instance.arrays, Attempt(10**6, CAPACITY))[1] == 27
     assert np.isinf(Problem.of(instance).graph.worth[0])

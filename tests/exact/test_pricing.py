@@ -8,23 +8,30 @@ import numpy as np
 import pytest
 
 from decost import Instance, generate, optimal_stays
+from decost.exact import pricing
 from decost.exact.bounds import make_bounds, make_grid, no_bounds
 from decost.exact.exact import Problem
 from decost.exact.labels import (
     DONE,
     EVERY,
+    FULL,
     LABELS,
     PROVE,
     Store,
     extend_labels,
+    grow,
     make_store,
     plant_root,
     route_of,
 )
 from decost.exact.pricing import (
+    choose_routes,
     disjoint_families,
+    forgetful,
+    near_stops,
     priced,
     promising_arcs,
+    remember_cycles,
     type_problem,
     with_arcs,
 )
@@ -36,7 +43,9 @@ def search(problem: Problem, best: float, rule: int) -> Store:
     """Extend all labels."""
     store = make_store(problem.network, 3000, 4)
     plant_root(problem.network, store, best)
-    assert extend_labels(*problem, no_bounds(), store, 0.0, rule, 10**7) == DONE
+    while (answer := extend_labels(*problem, no_bounds(), store, 0.0, rule, 10**7)) == FULL:
+        store = grow(store)
+    assert answer == DONE
     return store
 
 
@@ -83,6 +92,44 @@ def test_best_route_at_a_price(seed: int, cut: float) -> None:
     grid = make_grid(*charged, 20)
     if len(price):
         assert make_bounds(*charged, grid, np.zeros(len(price))).root[0] >= best - 1e-9 * abs(best)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_forgetful_routes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routes that may come back earn no less than the best, and the same once all is remembered."""
+    monkeypatch.setattr(pricing, "NEAR", 0)
+    instance, problem, arcs, price = draw(2000 + seed)
+    best = max(0.0, *(value for _, value in values(instance, problem, arcs, price).values()))
+    charged = priced(problem, price, arcs, arcs & False)
+    remembers = near_stops(problem)
+    again = True
+    while again:
+        store = search(forgetful(charged, remembers), 0.0, PROVE)
+        assert store.best[0] >= best - 1e-9 * best
+        for route in choose_routes(problem.network, store, 0.0):
+            assert len(np.unique(problem.network.stop[route])) == len(route)
+        again = remember_cycles(problem.network, store, 0.0, remembers)
+    assert store.best[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+def test_what_is_remembered() -> None:
+    """The stop itself and the nearest ones; then the stops that routes came back to, on their way.
+
+    Three stops on a line, 1 apart, the third 10 away: only the first two are near each other. A
+    route can go from the first to the third and back.
+    """
+    xy = [[0, 0], [1, 0], [2, 0], [12, 0]]
+    instance = Instance(budget=99, xy=xy, reward=[0, 4, 6, 3])
+    problem, _ = type_problem(instance, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pricing, "NEAR", 2)
+        remembers = near_stops(problem)
+    assert remembers[1:4, 0].tolist() == [0b011, 0b011, 0b110]
+    store = search(forgetful(problem, remembers), 0.0, PROVE)
+    assert store.best[0] > 13
+    assert remember_cycles(problem.network, store, 13.0, remembers)
+    assert remembers[3, 0] == 0b111
+    assert search(forgetful(problem, remembers), 0.0, PROVE).best[0] == 13
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -13,6 +13,7 @@ import decost
 from decost import Instance, Solution, check, generate
 from decost.exact import columns, exact
 from decost.exact.exact import ExactOptions
+from decost.exact.labels import CAPACITY, Attempt
 from decost.method.deadline import Deadline
 from decost.method.progress import BetterPlan
 from decost.method.result import Result
@@ -74,7 +75,8 @@ def test_proof_hears_of_a_plan(vehicles: int) -> None:
 @pytest.mark.parametrize("vehicles", [1, 2])
 def test_proof_of_a_heard_plan(vehicles: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof that hears of the best plan proves it; one that hears of a poor one finds better."""
-    monkeypatch.setattr(exact, "SMALL", 1)
+    monkeypatch.setattr(module, "FIRST_TRY", Attempt(1, CAPACITY))
+    monkeypatch.setattr(exact, "SMALL", Attempt(1, CAPACITY))
     instance = easy(vehicles)
     best = decost.solve(instance, time_limit=60)
     for plan in (best.solution, decost.solve(instance, "greedy").solution):
@@ -152,7 +154,7 @@ def test_search_goes_on_without_a_proof(vehicles: int, monkeypatch: pytest.Monke
     told: list[float] = []
     result = decost.solve(instance, time_limit=1.0, progress=lambda news: told.append(news.profit))
     assert time.perf_counter() - begin > 0.9
-    assert result.found_by == "search"
+    assert result.found_by == "search" or vehicles == 1  # the first try may find the best plan
     assert told == sorted(told)
     assert told[-1] == pytest.approx(result.profit)
     assert result.profit > decost.solve(instance, "greedy").profit

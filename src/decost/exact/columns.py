@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,8 +32,11 @@ from decost.exact.pricing import (
     Team,
     Trip,
     choose_routes,
+    forgetful,
+    near_stops,
     priced,
     promising_arcs,
+    remember_cycles,
     team_bytes,
     with_arcs,
 )
@@ -56,13 +59,17 @@ TRIES = ((10, GUESS), (6, PROVE), (20, GUESS), (8, PROVE), (40, GUESS), (10, PRO
 """How routes are looked for before a proof: how many stops can follow each, and by which rule."""
 
 ASCENT_STEPS, PRICE_STEPS = 500, 800
-"""Most steps of the grid for first prices, and for bounds of priced routes."""
+"""Most steps of the grid for first prices, and for bounds of priced routes with stays to choose."""
 
 GUESS_SECONDS, PROVE_SECONDS = 1.0, 0.3
 """Most seconds to guess routes, and to find the best one without bounds."""
 
-PATIENCE = 0.05
-"""Seconds for the bounds of priced routes at first; the labels then get twice as much."""
+GLANCE, PATIENCE = 0.01, 0.05
+"""Seconds for the bounds of priced routes that are guessed, and for a proof at first; the labels
+then get twice as much."""
+
+FORGETFUL = 4
+"""Most times that the best routes of a type may come back to stops before nodes remember all."""
 
 ASCENT_SECONDS, DIVE_SECONDS, COMBINE_SECONDS, LIST_SECONDS = 5.0, 3.0, 2.0, 5.0
 """Most seconds to look for first prices, to dive for plans, to combine the routes found so far, and
@@ -238,6 +245,7 @@ class Generation:
         self.tree = Tree(incumbent, self.team.grain, unit, reporter)
         self.master = Master(self.team, unit)
         self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
+        self._remembers = [near_stops(kind.problem) for kind in self.team.kinds]
         self._scale = Scale(instance)
         self._better_plan = better_plan
         self.small = small
@@ -351,8 +359,8 @@ class Generation:
                     continue
                 if not improving and self._guess_by_bounds(pricings, relaxation):
                     continue
-                if not improving and inertia > 0:
-                    inertia = inertia / 2 if inertia > LEAST_INERTIA else 0.0
+                if not improving and inertia > 0 and listed < math.inf:
+                    inertia = 0.0
                     continue
                 improving |= self._prove(pricings, relaxation, branch, price)
             last = proof is None or inertia == 0
@@ -439,10 +447,10 @@ class Generation:
     def _ascent(self, pricing: Pricing) -> Ascent | None:
         """Give bounds for the labels of a pricing, nothing if there is no time for them."""
         problem = pricing.problem
-        steps = min(problem.grid_steps(), PRICE_STEPS)
+        steps = _price_steps(problem)
         if pricing.ascent is None and problem.bounds_seconds(steps) < self.deadline.left:
             pricing.ascent = Ascent(problem, self.penalty[pricing.kind], pricing.most, steps)
-            pricing.ascent.improve(self.deadline.child(PATIENCE), pricing.most)
+            pricing.ascent.improve(self.deadline.child(GLANCE), pricing.most)
             self.penalty[pricing.kind] = pricing.ascent.bounds.penalty
         return pricing.ascent
 
@@ -492,27 +500,65 @@ class Generation:
     def _prove(
         self, pricings: list[Pricing], relaxation: Relaxation, branch: Branch, price: FloatArray
     ) -> bool:
-        """Look for the best routes of a type, until one improves the relaxation, or none does."""
+        """Look for the best routes of all types; the answer is whether any improves the relaxation.
+
+        They may come back to stops that nodes do not remember. If some do and no other improves the
+        relaxation, nodes remember more, and those types are tried again; at last they remember all.
+        """
+
+        def hopeful() -> bool:
+            self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
+            return self.tree.hopeful(branch.bound)
+
         improving = False
-        for pricing in pricings:
-            ascent = self._ascent(pricing)
-            if ascent is None:
-                break
-            known = Known([], pricing.most, math.inf)
-            labels = Labels(with_arcs(pricing.problem, pricing.arcs), known, self.memory)
-            for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):
-                pricing.value = known.value if known.proven else known.bound
-                self.tree.lower(branch, Proof.of(branch, price, pricings).bound)
-                better = self._add_found(labels, pricing, relaxation)
+        tried = pricings
+        for forgets in (*[True] * FORGETFUL, False):
+            again = []
+            for pricing in tried:
+                better, cyclic = self._prove_type(pricing, relaxation, hopeful, forgets)
                 improving |= better
-                if better or not self.tree.hopeful(branch.bound):
-                    break
-            self.tree.incumbent.labels += known.labels
-            self.penalty[pricing.kind] = ascent.bounds.penalty
-            pricing.proven = known.proven
-            if not self.tree.hopeful(branch.bound):
+                again += [pricing] * cyclic
+                if not self.tree.hopeful(branch.bound) or self.deadline.left <= 0:
+                    return improving
+            tried = again
+            if improving or not tried:
                 break
         return improving
+
+    def _prove_type(
+        self,
+        pricing: Pricing,
+        relaxation: Relaxation,
+        hopeful: Callable[[], bool],
+        forgets: bool,
+    ) -> tuple[bool, bool]:
+        """Look for the best route of a type, until one improves the relaxation.
+
+        Returns whether one does, and whether any came back to a stop, which it no longer can.
+        """
+        kind = pricing.kind
+        ascent = self._ascent(pricing)
+        pricing.proven = False
+        if ascent is None:
+            return False, False
+        known = Known([], pricing.most, math.inf)
+        problem = with_arcs(pricing.problem, pricing.arcs)
+        if forgets:
+            problem = forgetful(problem, self._remembers[kind])
+        labels = Labels(problem, known, self.memory)
+        better = False
+        for _ in labels.prove(self.deadline, ascent, PROVE, PATIENCE):
+            pricing.value = min(pricing.value, known.value if known.proven else known.bound)
+            better = self._add_found(labels, pricing, relaxation)
+            if not hopeful() or better:
+                break
+        self.tree.incumbent.labels += known.labels
+        self.penalty[kind] = ascent.bounds.penalty
+        pricing.proven = known.proven
+        cyclic = known.proven and remember_cycles(
+            problem.network, labels.store, pricing.most, self._remembers[kind]
+        )
+        return better, cyclic
 
     def ascend(self, branch: Branch, price: FloatArray, seconds: float) -> Proof | None:
         """Improve prices as if routes could come back to a stop, which gives a bound quickly."""
@@ -541,6 +587,12 @@ class Generation:
                 self.tree.lower(branch, bound)
             move_penalties(price, state, bound, visits, target)
         return best
+
+
+def _price_steps(problem: Problem) -> int:
+    """How fine the grid for priced routes is: coarser if every step has many stays to choose."""
+    steps = problem.grid_steps()
+    return min(steps, PRICE_STEPS) if len(problem.network.pieces) else steps
 
 
 def find_plans(generation: Generation, branch: Branch) -> None:
@@ -674,7 +726,7 @@ def _list_type(
     least = float(proof.value[number]) - near
     known = Known([], least, math.inf)
     labels = Labels(problem, known, min(generation.memory, LIST_MEMORY))
-    steps = min(problem.grid_steps(), PRICE_STEPS)
+    steps = _price_steps(problem)
     if problem.bounds_seconds(steps) > deadline.left:
         return None
     ascent = Ascent(problem, generation.penalty[number], least, steps)

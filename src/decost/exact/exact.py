@@ -25,6 +25,7 @@ from decost.exact.labels import (
     MORE,
     PROVE,
     QUEUED,
+    Attempt,
     extend_labels,
     grow,
     make_store,
@@ -46,8 +47,8 @@ from decost.search.construct import first_plan
 from decost.timeline.network import Network, useful_network
 from decost.timeline.routes import best_solution, flatten_routes
 
-SMALL = 30_000
-"""Extensions of labels that are tried without bounds first; most instances need fewer."""
+SMALL = Attempt(work=30_000, room=CAPACITY)
+"""What is tried without bounds first; most instances need less."""
 
 SMALL_NODES = 1_500
 """Largest instance for which that is done in one go, without looking at the time."""
@@ -174,10 +175,12 @@ def prove(
     options: ExactOptions,
     deadline: Deadline,
     better_plan: BetterPlan | None = None,
+    small: Attempt | None = None,
 ) -> Result:
     """Do what `exact` does until a deadline; a first attempt is made in any case.
 
-    If somebody else looks for plans meanwhile, whom `better_plan` asks, it looks for a proof only.
+    That is as large as `small` says, if given. If somebody else looks for plans meanwhile, whom
+    `better_plan` asks, it looks for a proof only.
     """
     scale = Scale(instance)
     known = Known([], 0.0, math.inf)
@@ -186,10 +189,10 @@ def prove(
     )
     if instance.alternative_count < SMALL_NODES:
         try:
-            result = _try_small(instance, known)
+            result = _try_small(instance, known, small or SMALL)
         except KeyboardInterrupt:
             deadline.interrupt()
-            result = _try_small(instance, known)
+            result = _try_small(instance, known, small or SMALL)
             if known.proven:  # nothing that Ctrl-C could have cut short
                 raise
         if result is not None:
@@ -287,11 +290,11 @@ def rehearse() -> None:
         pass
 
 
-def _try_small(instance: Instance, known: Known) -> Result | None:
+def _try_small(instance: Instance, known: Known, small: Attempt) -> Result | None:
     """Extend some labels without bounds, which is enough for most instances."""
     if instance.plain:
-        return _judged(instance, solve_quickly([instance], SMALL)[0], known)
-    answer, known.value, route, known.labels = solve_small(instance.arrays, SMALL)
+        return _judged(instance, solve_quickly([instance], small)[0], known)
+    answer, known.value, route, known.labels = solve_small(instance.arrays, small)
     known.route = route.tolist()
     known.proven = answer == DONE
     return None

@@ -23,7 +23,8 @@ class Graph(NamedTuple):
     From node i arcs lead to `head[first[i] : first[i + 1]]`. Who leaves node i after
     `deadline[i, s]` cannot serve stop s. `worth` is the most that a stop can earn, infinite if it
     is a short cut that a route cannot always leave out without being late; `price` what of its
-    reward was taken away (nothing here; see `pricing`).
+    reward was taken away (nothing here; see `pricing`). Who comes to a node forgets the stops that
+    it does not remember, and may visit them again (here it remembers all; see `pricing`).
     """
 
     first: IntArray  # (node + 1,)
@@ -31,6 +32,7 @@ class Graph(NamedTuple):
     deadline: FloatArray  # (node, stop)
     worth: FloatArray  # (stop,)
     price: FloatArray  # (stop,)
+    remembers: IntArray  # (node, word), bits of stops
 
 
 @jit
@@ -55,7 +57,8 @@ def make_graph(network: Network, triangle: bool) -> Graph:
             deadline[i, s] = max(deadline[i, s], late)
     first = np.zeros(nodes + 1, dtype=np.int64)
     head = np.empty(nodes * network.alternatives, dtype=np.int64)
-    graph = Graph(first, head, deadline, worth, np.zeros(stops))
+    remembers = np.full((nodes, (stops + 63) // 64), np.int64(-1))
+    graph = Graph(first, head, deadline, worth, np.zeros(stops), remembers)
     useful_arcs(network, graph)
     return graph
 

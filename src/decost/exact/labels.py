@@ -63,7 +63,8 @@ class Store(NamedTuple):
     """All labels, their pieces, the queue of labels to extend, and the best route so far.
 
     The labels of a node are kept in lists by class of time, each in falling order of `most`,
-    linked by `following` from `leading` on. The visited stops of a label are bits.
+    linked by `following` from `leading` on. The visited stops of a label are bits, those that its
+    node remembers.
     """
 
     label: Records  # (label,) of LABEL
@@ -107,6 +108,7 @@ def grow(store: Store) -> Store:
         pieces=pieces,
         heap_key=heap_key,
         heap_label=heap_label,
+        scratch=np.empty((2 * len(store.scratch), 2)),
     )
 
 
@@ -548,6 +550,8 @@ def extend_labels(
             return FULL
         if counter[PIECES] + (arcs + 1) * pieces > len(store.pieces):
             return FULL
+        if pieces >= len(store.scratch):  # by a route that comes back to stops
+            return FULL
         pop(store)
         if label[old].dead == 1:
             continue
@@ -578,7 +582,7 @@ def extend_labels(
             new = counter[LABELS]
             write(store, new, old, start)
             for w in range(visited.shape[1]):
-                visited[new, w] = visited[old, w]
+                visited[new, w] = visited[old, w] & graph.remembers[to, w]
             visited[new, stop >> 6] |= np.int64(1) << (stop & 63)
             key = -start.time
             if bounded:
@@ -592,9 +596,23 @@ def extend_labels(
     return MORE
 
 
+class Attempt(NamedTuple):
+    """How much is tried without bounds: extensions of labels, and labels."""
+
+    work: int
+    room: int
+
+
 @jit
-def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
-    """Find the best route without bounds, if so much work and not too many labels are enough.
+def try_small(network: Network, graph: Graph, store: Store, work: int) -> int:
+    """Extend labels from the start without bounds."""
+    plant_root(network, store, 0.0)
+    return extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work)
+
+
+@jit
+def solve_small(arrays: Arrays, attempt: Attempt) -> tuple[int, float, IntArray, int]:
+    """Find the best route without bounds, if that is enough.
 
     Returns whether it is `DONE`, the best route's value, its alternatives, and the number of
     labels. All in one kernel: to hand networks, graphs and labels over to Python takes as long as
@@ -602,10 +620,8 @@ def solve_small(arrays: Arrays, work: int) -> tuple[int, float, IntArray, int]:
     """
     network = reduced_network(arrays, np.zeros(0, dtype=np.bool_), True, 0)
     graph = make_graph(network, arrays.triangle)
-    store = make_store(network, CAPACITY, CLASSES)
-    plant_root(network, store, 0.0)
-    rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
-    answer = extend_labels(network, graph, no_bounds(), store, 0.0, rule, work)
+    store = make_store(network, attempt.room, CLASSES)
+    answer = try_small(network, graph, store, attempt.work)
     route = route_of(network, store, store.counter[BEST])
     return answer, store.best[0], network.alternative[route], store.counter[LABELS]
 
@@ -634,7 +650,6 @@ def values_after(
     for node in route:
         before[0, network.stop[node] >> 6] |= np.int64(1) << (network.stop[node] & 63)
     bounds = no_bounds()
-    rule = int(np.int64(PROVE))  # as in `solve_small`
     for node in range(1, network.alternatives + 1):
         stop = network.stop[node]
         if not wanted[node] or has_visited(before, 0, stop):
@@ -645,7 +660,7 @@ def values_after(
         visited = before[0].copy()
         visited[stop >> 6] |= np.int64(1) << (stop & 63)
         plant(store, start, visited, -np.inf)
-        if extend_labels(network, graph, bounds, store, 0.0, rule, 1 << 60) == FULL:
+        if extend_labels(network, graph, bounds, store, 0.0, PROVE, 1 << 60) == FULL:
             return False
         values[node] = store.best[0]
     return True

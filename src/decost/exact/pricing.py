@@ -23,7 +23,7 @@ import numpy as np
 from decost.compiled import jit
 from decost.exact.exact import Problem
 from decost.exact.graph import Graph
-from decost.exact.labels import LABELS, Store, route_of
+from decost.exact.labels import LABELS, Store, has_visited, route_of
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.timeline.network import Network
 
@@ -32,6 +32,13 @@ FAMILIES, ROUTES = 40, 300
 
 RANKED = 5_000
 """How many of the best routes these are chosen from."""
+
+NEAR, SHORT = 8, 0.01
+"""How many stops near a node it remembers at first, and what part of all time is a short way back:
+all stops with a shorter one are remembered."""
+
+CYCLES = 50
+"""How many of the best routes that come back to a stop are kept from doing so at a time."""
 
 
 class Kind(NamedTuple):
@@ -168,13 +175,79 @@ def choose_routes(network: Network, store: Store, floor: float) -> list[IntArray
     whole = store.label["whole"][: store.counter[LABELS]]
     ranked = np.flatnonzero(whole > floor)
     ranked = ranked[np.argsort(-whole[ranked], kind="stable")][:RANKED]
-    chosen = disjoint_families(store.visited, ranked, FAMILIES, ROUTES)
-    return [route_of(network, store, int(label)) for label in chosen]
+    visited, once = all_visits(network, store, ranked)
+    chosen = disjoint_families(visited, np.flatnonzero(once), FAMILIES, ROUTES)
+    return [route_of(network, store, int(label)) for label in ranked[chosen]]
+
+
+@jit
+def all_visits(network: Network, store: Store, labels: IntArray) -> tuple[IntArray, BoolArray]:
+    """Give the stops on the way to labels, as bits, and whether each is visited only once."""
+    visited = np.zeros((len(labels), store.visited.shape[1]), dtype=np.int64)
+    once = np.ones(len(labels), dtype=np.bool_)
+    for k in range(len(labels)):
+        at = labels[k]
+        while at >= 0 and network.stop[store.label[at].node] >= 0:
+            stop = network.stop[store.label[at].node]
+            if has_visited(visited, k, stop):
+                once[k] = False
+            visited[k, stop >> 6] |= np.int64(1) << (stop & 63)
+            at = store.label[at].parent
+    return visited, once
+
+
+def near_stops(problem: Problem) -> IntArray:
+    """Give for every node the stops that a route can come back to soonest by way of it, as bits.
+
+    All are if there are short cuts, since then no time may pass on a way of many stops.
+    """
+    network, graph = problem
+    if np.isinf(graph.worth).any():
+        return graph.remembers.copy()
+    node, travel = network.node, travel_between(network)
+    stay = node["min_stay"]
+    there = np.maximum((node["open"] + stay)[:, None] + travel, node["open"])
+    back = there + stay + travel.T <= node["latest"][:, None] + network.slack
+    time = np.where(back, travel + travel.T + stay + stay[:, None], np.inf)
+    time = np.minimum.reduceat(time, network.first, axis=0)[:-1]
+    rank = np.argsort(np.argsort(time, axis=0, kind="stable"), axis=0)
+    short = SHORT * (node["latest"][network.end] - node["open"][network.start])
+    near = ((rank < NEAR) & np.isfinite(time)) | (time <= short)
+    return as_bits(near.T)
+
+
+def as_bits(marks: BoolArray) -> IntArray:
+    """Pack marks by row and stop into words."""
+    words = np.zeros((len(marks), (marks.shape[1] + 63) // 64), dtype=np.int64)
+    for stop in range(marks.shape[1]):
+        words[:, stop >> 6] |= marks[:, stop].astype(np.int64) << (stop & 63)
+    return words
+
+
+def forgetful(problem: Problem, remembers: IntArray) -> Problem:
+    """Let routes come back to stops that nodes on the way do not remember."""
+    return problem._replace(graph=problem.graph._replace(remembers=remembers))
+
+
+def remember_cycles(network: Network, store: Store, floor: float, remembers: IntArray) -> bool:
+    """Let nodes remember what the best routes come back to; the answer is whether any does."""
+    whole = store.label["whole"][: store.counter[LABELS]]
+    ranked = np.flatnonzero(whole > floor)
+    ranked = ranked[np.argsort(-whole[ranked], kind="stable")][:RANKED]
+    again = ranked[~all_visits(network, store, ranked)[1]][:CYCLES]
+    for label in again:
+        last: dict[int, int] = {}
+        route = route_of(network, store, int(label))
+        for k, stop in enumerate(network.stop[route].tolist()):
+            if stop in last:
+                remembers[route[last[stop] + 1 : k], stop >> 6] |= np.int64(1) << (stop & 63)
+            last[stop] = k
+    return len(again) > 0
 
 
 @jit
 def disjoint_families(visited: IntArray, ranked: IntArray, families: int, most: int) -> IntArray:
-    """Choose among ranked labels: in each family the best ones without a stop in common.
+    """Choose among ranked routes: in each family the best ones without a stop in common.
 
     No two of the choice have visited the same stops.
     """

@@ -9,20 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from decost.compiled import jit
-from decost.exact.bounds import no_bounds
 from decost.exact.graph import make_graph
 from decost.exact.labels import (
     BEST,
-    CAPACITY,
     CLASSES,
     DONE,
     LABELS,
-    PROVE,
+    Attempt,
     Store,
-    extend_labels,
     make_store,
-    plant_root,
     route_of,
+    try_small,
 )
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
 from decost.problem.plan import Route, Solution, Visit, idle_route
@@ -55,8 +52,8 @@ class Answers(NamedTuple):
     table: FloatArray  # (5, visit): arrival, start, stay, end and profit
 
 
-def solve_quickly(instances: Sequence[Instance], work: int) -> list[Found]:
-    """Look for the best plans of plain instances with so many extensions of labels for each."""
+def solve_quickly(instances: Sequence[Instance], attempt: Attempt) -> list[Found]:
+    """Look for the best plans of plain instances with so much work for each."""
     bundle = make_bundle(instances)
     visits = sum(one.stops for one in instances)
     answers = Answers(
@@ -70,7 +67,7 @@ def solve_quickly(instances: Sequence[Instance], work: int) -> list[Found]:
     )
     done = 0
     while done < len(instances):  # Python may look at signals in between
-        done = solve_bundle(bundle, done, work, answers)
+        done = solve_bundle(bundle, done, attempt, answers)
     return _found(instances, answers)
 
 
@@ -94,7 +91,7 @@ def _found(instances: Sequence[Instance], answers: Answers) -> list[Found]:
 
 
 @jit
-def solve_bundle(bundle: Bundle, begin: int, work: int, answers: Answers) -> int:
+def solve_bundle(bundle: Bundle, begin: int, attempt: Attempt, answers: Answers) -> int:
     """Solve problems of a bundle from one on; return at which one it has come to.
 
     All in one kernel: to hand networks, graphs and labels over to Python takes as long as to
@@ -103,18 +100,16 @@ def solve_bundle(bundle: Bundle, begin: int, work: int, answers: Answers) -> int
     part, stops = part_in_reach(bundle, begin)
     nothing = np.zeros(0, dtype=np.bool_)
     network = reduced_network(part, nothing, True, 0)
-    store = make_store(network, CAPACITY, CLASSES)
+    store = make_store(network, attempt.room, CLASSES)
     spent = 0
     for b in range(begin, len(answers.value)):
         if b > begin:
             part, stops = part_in_reach(bundle, b)
             network = reduced_network(part, nothing, True, 0)
             if not fits(network, store):
-                store = make_store(network, CAPACITY, CLASSES)
-        plant_root(network, store, 0.0)
-        rule = int(np.int64(PROVE))  # a plain constant would compile the callee once more for it
+                store = make_store(network, attempt.room, CLASSES)
         graph = make_graph(network, True)
-        answer = extend_labels(network, graph, no_bounds(), store, 0.0, rule, work)
+        answer = try_small(network, graph, store, attempt.work)
         answers.proven[b] = answer == DONE
         answers.value[b] = store.best[0]
         answers.labels[b] = store.counter[LABELS]

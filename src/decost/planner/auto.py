@@ -13,6 +13,7 @@ from threading import get_native_id
 import numpy as np
 
 from decost.exact import exact
+from decost.exact.labels import CAPACITY, Attempt
 from decost.method.aside import Aside
 from decost.method.deadline import Deadline
 from decost.method.features import FEATURES
@@ -27,8 +28,8 @@ from decost.search.search import Searches
 WAIT = 0.005
 """Seconds between two looks at a search."""
 
-FIRST_TRY, MOST_FIRST_TRY = 1 / 20, 0.5
-"""Part of the time limit, and most seconds, in which a proof is tried before all else."""
+FIRST_TRY = Attempt(work=100_000, room=3 * CAPACITY)
+"""What is tried for a proof before all else: some hundredths of a second of work."""
 
 AHEAD, MOST_AHEAD = 1 / 3, 3.0
 """Part of the time limit, and most seconds, that a search may have for itself before a proof."""
@@ -94,8 +95,9 @@ def _first_answer(instance: Instance, options: AutoOptions, deadline: Deadline) 
     """For one vehicle, try if it is easy to prove the best plan; for teams give a first plan."""
     value = Scale(instance).value
     if instance.vehicles == 1:
-        short = deadline.child(min(FIRST_TRY * deadline.left, MOST_FIRST_TRY))
-        answer = replace(exact.prove(instance, options, short), found_by="exact")
+        no_time = deadline.child(0.0)  # what `exact` does in any case
+        result = exact.prove(instance, options, no_time, small=FIRST_TRY)
+        answer = replace(result, found_by="exact")
     else:
         answer = replace(judged(instance, first_plan(instance, options.start)), found_by="greedy")
     given = options.start is not None and value(options.start) >= value(answer.solution)
