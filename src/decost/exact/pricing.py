@@ -206,8 +206,9 @@ def near_stops(problem: Problem) -> IntArray:
         return graph.remembers.copy()
     node, travel = network.node, travel_between(network)
     stay = node["min_stay"]
-    there = np.maximum((node["open"] + stay)[:, None] + travel, node["open"])
-    back = there + stay + travel.T <= node["latest"][:, None] + network.slack
+    with np.errstate(over="ignore"):  # what overflows is never
+        there = np.maximum((node["open"] + stay)[:, None] + travel, node["open"])
+        back = there + stay + travel.T <= node["latest"][:, None] + network.slack
     time = np.where(back, travel + travel.T + stay + stay[:, None], np.inf)
     time = np.minimum.reduceat(time, network.first, axis=0)[:-1]
     rank = np.argsort(np.argsort(time, axis=0, kind="stable"), axis=0)
