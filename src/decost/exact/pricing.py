@@ -209,7 +209,7 @@ def near_stops(problem: Problem) -> IntArray:
     with np.errstate(over="ignore"):  # what overflows is never
         there = np.maximum((node["open"] + stay)[:, None] + travel, node["open"])
         back = there + stay + travel.T <= node["latest"][:, None] + network.slack
-    time = np.where(back, travel + travel.T + stay + stay[:, None], np.inf)
+        time = np.where(back, travel + travel.T + stay + stay[:, None], np.inf)
     time = np.minimum.reduceat(time, network.first, axis=0)[:-1]
     rank = np.argsort(np.argsort(time, axis=0, kind="stable"), axis=0)
     short = SHORT * (node["latest"][network.end] - node["open"][network.start])
