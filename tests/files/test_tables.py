@@ -416,8 +416,8 @@ def test_round_trip(tmp_path: Path, ending: str, instance: Instance) -> None:
     hold(tmp_path, ending, instance)
 
 
-def test_every_format_to_every_other(tmp_path: Path) -> None:
-    """So through any two formats, with any mixture of alternatives, vehicles and places."""
+def test_every_format_and_back(tmp_path: Path) -> None:
+    """So through every format, with any mixture of alternatives, vehicles and places."""
     random = np.random.default_rng(5)
     formats = [".json", ".jsonl", ".npz", ".csv", ".tsv", ".xlsx", ".geojson"]
     held = dict.fromkeys(formats, 0)
