@@ -13,16 +13,18 @@ ONE := exact columns
 OTHER := search ils greedy
 CARRIED := src/decost/kernels
 
-.PHONY: help setup demo test fuzz lint tables wheel cold-start clean
+.PHONY: help setup demo test fuzz lint docs tables wheel cold-start limits clean
 
 help:
 	@echo "make demo    set up, plan the example day trip, write out/city.png"
 	@echo "make test    set up, run the tests"
 	@echo "make fuzz    set up, look for faults with random instances for MINUTES=30"
 	@echo "make lint    set up, run ruff and mypy"
+	@echo "make docs    set up, make a site of the documentation, out/docs/index.html"
 	@echo "make tables  set up, fill the tables of the pages from docs/results/data"
 	@echo "make wheel   set up, make a wheel that carries its machine code, and try it"
 	@echo "make cold-start  set up, measure the first plan after an installation"
+	@echo "make limits  set up, measure by how much time limits are overstepped"
 	@echo "make clean   remove the environment and the picture of the day trip"
 
 setup: $(READY)
@@ -57,10 +59,14 @@ lint: setup
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
+docs: $(READY)
+	$(RUN) -m mkdocs build --strict --quiet
+	@echo "wrote out/docs/index.html"
+
 tables: setup
 	$(RUN) -m decost.bench.docs
 
-wheel: $(READY)
+wheel: $(PLANNER)
 	rm -rf $(CARRIED) $(VENV)/carried
 	@$(call compile,DECOST_KERNELS=compile NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=$(VENV)/carried)
 	mv $(VENV)/carried/decost $(CARRIED)
@@ -70,6 +76,9 @@ wheel: $(READY)
 
 cold-start: $(READY)
 	@$(RUN) tests/cold_start.py
+
+limits: setup
+	$(RUN) tests/limits.py
 
 clean:
 	rm -rf $(VENV) out/city.png

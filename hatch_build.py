@@ -14,7 +14,9 @@ class CarriedKernels(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Look for machine code."""
+        """Look for machine code; put the examples where the studio finds them."""
+        if version == "standard":
+            build_data["force_include"]["examples/data"] = "decost/studio/examples"
         numba = Path(self.root) / "src" / "decost" / "kernels" / "numba.txt"
         if version == "standard" and numba.is_file():
             build_data["pure_python"] = False

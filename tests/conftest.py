@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import decost
+from command_line import Call
 
 # The same examples in every run, so that a failure is one of the change at hand. New ones are drawn
 # by `make fuzz`.
@@ -49,3 +50,9 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip("the benchmark data are not here")
     return folder
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Call the command line in this process."""
+    return Call(monkeypatch, capsys)

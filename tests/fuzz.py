@@ -19,7 +19,7 @@ from unittest.mock import patch
 import numpy as np
 
 import decost
-from decost.exact import columns, exact, pricing
+from decost.exact import columns, exact, lists, plans, pricing
 from decost.exact.labels import CAPACITY, Attempt
 from decost.planner import auto
 from odd_instances import brute_force_team, odd_instance
@@ -32,7 +32,12 @@ LONG = [
     (columns, "Generation", functools.partial(columns.Generation, small=False)),
     (pricing, "NEAR", 0),
 ]
-BRANCHES = [*LONG, (columns, "DETOURS", -1), (columns, "_combine", lambda *given: None)]
+BRANCHES = [
+    *LONG,
+    (plans, "DETOURS", -1),
+    (plans, "combine_trips", lambda *given: None),
+    (lists, "combine_trips", lambda *given: None),
+]
 PROVERS = [
     ("exact", []),
     ("exact", BOUNDS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -97,6 +98,101 @@ def test_numba_that_is_not_known(tmp_path: Path) -> None:
     ]
     assert [name for name, _ in said] == ["Kernel", "CPUDispatcher"]
     assert said[0][1] == said[1][1]
+
+
+LOOSE = """
+import numpy as np
+from decost.compiled import jit, lean
+from decost.inference.rows import vectors
+
+@lean
+def least(one, other):
+    return min(one, other) + 1.0
+
+@vectors
+def loose(numbers):
+    return np.minimum(numbers, 1.0).sum() + least(numbers[0], 2.0) * numbers[1]
+
+@jit
+def strict(numbers):
+    return np.minimum(numbers, 1.0).sum() + least(numbers[0], 2.0) * numbers[1]
+
+for kernel in (loose, strict):
+    kernel(np.ones(3))
+    code = kernel.overloads[kernel.signatures[0]].library.get_llvm_str()
+    print(any(word in code for word in ("fast ", "reassoc ", "nnan ", "ninf ")))
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+def test_loose_arithmetic_stays_where_it_is(tmp_path: Path) -> None:
+    """What a kernel with reordered sums calls is as exact as before for others, with infinities."""
+    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", LOOSE]
+    done = subprocess.run(
+        command, env=settings, check=True, timeout=300, stdout=subprocess.PIPE, text=True
+    )
+    assert done.stdout.split() == ["True", "False"]
+
+
+CARRIED = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+from decost import draws, kernel_cache
+from decost.quick_compiling import Kernel
+
+cache, kernel_cache.CARRIED = Path(sys.argv[1]), Path(sys.argv[2])
+damaged = Path(sys.argv[3])
+stamp, numba, python = kernel_cache.stamp(), kernel_cache.numba, kernel_cache.sys
+
+
+def compiles(name, value):
+    usual = getattr(kernel_cache, name)
+    setattr(kernel_cache, name, value)
+    before = set(cache.rglob("*"))
+    state = draws.random_state(7)
+    kernel = Kernel(draws.draw.py_func, nogil=True, error_model="numpy", _nrt=False)
+    assert kernel(state) == draws.draw.py_func(draws.random_state(7))
+    setattr(kernel_cache, name, usual)
+    new = set(cache.rglob("*")) - before
+    for path in new:
+        if path.is_file():
+            path.unlink()
+    return bool(new)
+
+
+other = SimpleNamespace(__version__="0.68.99", config=numba.config)
+assert not compiles("stamp", lambda: stamp)
+assert compiles("stamp", lambda: "other sources")
+assert compiles("numba", other)
+assert compiles("sys", SimpleNamespace(version_info=(3, 99)))
+assert compiles("CARRIED", damaged)
+compile_all = {**kernel_cache.os.environ, "DECOST_KERNELS": "compile"}
+assert compiles("os", SimpleNamespace(environ=compile_all))
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+def test_carried_code(tmp_path: Path) -> None:
+    """Code that comes along is taken if it fits: sources, numba and Python, and is whole."""
+    made, carried, damaged = (tmp_path / name for name in ("made", "carried", "damaged"))
+    settings = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": str(made)}
+    for name in ("DECOST_KERNELS", "NUMBA_CPU_FEATURES"):
+        settings.pop(name, None)
+    command = [sys.executable, "-c", DRAW, "known"]
+    subprocess.run(command, env=settings, check=True, timeout=300, stdout=subprocess.DEVNULL)
+    shutil.copytree(made / "decost", carried)
+    shutil.copytree(made / "decost", damaged)
+    for path in damaged.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes()[:-100])
+    cache = tmp_path / "cache"
+    del settings["NUMBA_CPU_NAME"]
+    settings["NUMBA_CACHE_DIR"] = str(cache)
+    command = [sys.executable, "-c", CARRIED, str(cache), str(carried), str(damaged)]
+    subprocess.run(command, env=settings, check=True, timeout=300)
 
 
 def test_clock_stands_still() -> None:

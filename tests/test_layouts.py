@@ -78,16 +78,19 @@ def fields() -> dict[str, Any]:
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
-def test_no_layout_compiles_anew(method: str) -> None:
+@pytest.mark.parametrize("without", ["xy", "travel"])
+def test_no_layout_compiles_anew(method: str, without: str) -> None:
     """After a plain array, none of another layout or type makes a method compile; plans equal."""
-    plain = Instance(budget=25, **fields())
+    usual = fields()
+    del usual[without]
+    plain = Instance(budget=25, **usual)
     expected = decost.solve(plain, method, **quick(method)).solution
     before = compiled()
     assert before
     for layout in LAYOUTS:
         given = {
             name: [layout(one) for one in value] if name == "pieces" else layout(value)
-            for name, value in fields().items()
+            for name, value in usual.items()
         }
         instance = Instance(budget=25, **given)
         assert instance == plain

@@ -19,6 +19,7 @@ MAY_KNOW = {
     "problem": set(),
     "files": {"problem", "method"},  # a result is what `write` writes
     "show": {"problem", "files", "method"},
+    "streets": {"problem", "files"},
     "timeline": {"problem", *BELOW},
     "method": {"problem", *BELOW},
     "search": {"problem", "timeline", "method", *BELOW},
@@ -33,6 +34,8 @@ MAY_KNOW = {
         *("problem", "files", "timeline", "method", "search", "exact", "baselines", "inference"),
         *BELOW,
     },
+    "studio": {"problem", "files", "show", "method", "inference", "planner", *BELOW},
+    "cluster": {"problem", "files", "method", "exact", "planner"},
 }
 """What a room may import beside itself, anywhere in its files."""
 
@@ -88,6 +91,7 @@ READERS = {
     "baselines/ants.py": "when a route begins, and how long a node is waited for",
     "baselines/ils_moves.py": "when a route begins, and how long a node is waited for",
     "exact/bounds.py": "a grid over time",
+    "exact/completion.py": "a grid over time",
     "exact/graph.py": "which node can follow which",
     "exact/labels.py": "when a route begins, and the first time of a node",
     "search/construct.py": "how long a node is waited for",

@@ -13,9 +13,18 @@ def main() -> None:
         from decost.cli import main as run
 
         run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
+        if not _comes_of_interrupt(error):
+            raise
         sys.stderr.write("decost: interrupted\n")
         os._exit(130)
+
+
+def _comes_of_interrupt(error: BaseException | None) -> bool:
+    """Tell whether Ctrl-C is behind an error, as when a class of a library was being made."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _raise_again(lost: "sys.UnraisableHookArgs") -> None:

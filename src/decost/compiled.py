@@ -22,9 +22,13 @@ Records: TypeAlias = Any
 KNOWN = ((0, 68),)
 """Versions of numba whose internals `decost.quick_compiling` knows."""
 
+ROOMS = ("problem", "timeline", "exact", "search", "baselines", "inference", "learn")
+"""Folders of the package that hold kernels, or constants and records that these know."""
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
-_SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Whether sums may be reordered is said in any case: else it is inherited from who calls first.
+_SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 _QUICK = numba.version_info.short in KNOWN
 
 DISABLED = bool(getattr(numba.config, "DISABLE_JIT", 0))
@@ -39,11 +43,11 @@ def compile_with(function: Function, **settings: Any) -> Function:
     if DISABLED:
         return function
     if not _QUICK:
-        plain: Function = numba.njit(cache=True, **_SETTINGS, **settings)(function)
+        plain: Function = numba.njit(cache=True, **_SETTINGS | settings)(function)
         return plain
     from decost.quick_compiling import Kernel
 
-    quick: Any = Kernel(function, **_SETTINGS, **settings)
+    quick: Any = Kernel(function, **_SETTINGS | settings)
     return quick  # type: ignore[no-any-return]
 
 
@@ -101,9 +105,6 @@ def drop_stale_code(*folders: Path) -> None:
                 if compiled.stat().st_mtime < newest:
                     compiled.unlink()
 
-
-ROOMS = ("timeline", "exact", "search", "baselines", "inference", "learn")
-"""Folders of the package that hold kernels."""
 
 if not _QUICK:  # else code is kept by the content of all sources
     drop_stale_code(*(Path(__file__).parent / room for room in ROOMS))

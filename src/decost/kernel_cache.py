@@ -19,11 +19,12 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from decost.compiled import ROOMS
 from decost.compiling import compiled, expect
 
 PACKAGE = Path(__file__).parent
 
-ROOMS = (".", "timeline", "exact", "search", "baselines", "inference", "learn")
+FOLDERS = (".", *ROOMS)
 """Folders of the package that hold kernels, or say how they are compiled."""
 
 CARRIED = PACKAGE / "kernels"
@@ -40,8 +41,8 @@ GENERATIONS = 3
 def stamp() -> str:
     """Digest the sources of all kernels: each may call any other, and becomes a part of it."""
     digest = sha256()
-    for room in ROOMS:
-        for source in sorted((PACKAGE / room).glob("*.py")):
+    for folder in FOLDERS:
+        for source in sorted((PACKAGE / folder).glob("*.py")):
             digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 

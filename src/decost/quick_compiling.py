@@ -18,6 +18,8 @@ from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu_options import FastMathOptions
+from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import CPUDispatcher
 
 from decost.compiling import compiled, standstill
@@ -40,7 +42,23 @@ class _Codegen:
         """Do nothing: there is no code yet."""
 
 
-class _Part(JITCodeLibrary):
+class _Library(JITCodeLibrary):
+    """The code of a function, of which the arithmetic may be loosened.
+
+    Not by numba, which hands that on to whatever is compiled for it, such as a minimum that is
+    then shared with kernels that count on infinities.
+    """
+
+    loosened: FastMathOptions
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add the code of the function itself."""
+        if self.loosened:
+            rewrite_module(ir_module, self.loosened)
+        super().add_ir_module(ir_module)
+
+
+class _Part(_Library):
     """The code of one function, without that of others, to become a part of a whole."""
 
     @property
@@ -63,7 +81,7 @@ class _Part(JITCodeLibrary):
         return 0
 
 
-class _Whole(JITCodeLibrary):
+class _Whole(_Library):
     """The code of a function and of all that it calls."""
 
     def finalize(self) -> None:
@@ -102,12 +120,14 @@ def _in_order_of_calls(whole: JITCodeLibrary) -> list[JITCodeLibrary]:
 class _Pipeline(Compiler):
     """Numba's own steps, with a library of another kind."""
 
-    library: type[JITCodeLibrary]
+    library: type[_Library]
+    loosened: FastMathOptions
 
     def compile_extra(self, function: Callable[..., object]) -> Any:
         """Compile a function."""
         state = self.state
         state.library = self.library(state.targetctx.codegen(), function.__qualname__)
+        state.library.loosened = self.loosened
         state.library.enable_object_caching()
         return super().compile_extra(function)
 
@@ -142,10 +162,13 @@ class Kernel(CPUDispatcher):
     """A function that is compiled for callers from Python, and as a part of other kernels."""
 
     def __init__(self, function: Callable[..., object], **settings: Any) -> None:
+        loosened = {"loosened": FastMathOptions(settings.pop("fastmath", False))}
         settings |= {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=settings, pipeline_class=_WholePipeline)
+        whole = type("_Loosened", (_WholePipeline,), loosened)
+        super().__init__(function, targetoptions=settings, pipeline_class=whole)
         inner = settings | {"no_cpython_wrapper": True}
-        self.part = _PartDispatcher(function, targetoptions=inner, pipeline_class=_PartPipeline)
+        part = type("_Loosened", (_PartPipeline,), loosened)
+        self.part = _PartDispatcher(function, targetoptions=inner, pipeline_class=part)
         self._cache = KernelCache(function, self.missing)
 
     @property

@@ -22,6 +22,7 @@ from decost.bench import (
     cold_start,
     curves,
     gaps,
+    general,
     ils_time,
     list_benches,
     main,
@@ -684,6 +685,21 @@ def test_rivals_of_fewer_instances_are_the_first_of_more() -> None:
         for one, other in zip(source()[:2], second()[:2], strict=True):
             assert np.array_equal(one.travel, other.travel)
             assert np.array_equal(one.close, other.close)
+
+
+def test_general(tmp_path: Path) -> None:
+    """What plans miss of the proven optimum, worked out from their profits once more."""
+    config = general.BENCH.config("quick", settings="20:100, 12:100:1:mixed", count="3")
+    rows = run(general.BENCH, config, Folders(tmp_path))
+    assert [row["proven"] for row in rows] == ["3"] * 6
+    for setting, some in zip(config.settings, (rows[:3], rows[3:]), strict=True):
+        instances = setting.instances(3)
+        best = [decost.solve(one, method="exact").profit for one in instances]
+        for row, options in zip(some, ({}, {"symmetries": False}, {}), strict=True):
+            method = "greedy" if row["method"] == "greedy" else "decost"
+            profits = [decost.solve(one, method=method, **options).profit for one in instances]
+            missed = [100 * (1 - a / b) for a, b in zip(profits, best, strict=True)]
+            assert float(row["gap (%)"]) == pytest.approx(sum(missed) / 3, abs=0.006)
 
 
 def test_people(tmp_path: Path) -> None:

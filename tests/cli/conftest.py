@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 import decost
-from command_line import Call, document
-
-
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Call the command line in this process."""
-    return Call(monkeypatch, capsys)
+from command_line import document
 
 
 @pytest.fixture

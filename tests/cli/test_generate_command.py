@@ -59,7 +59,7 @@ def test_generate_bad_input(
 def test_generate_where(call: Call, tmp_path: Path) -> None:
     """The ending says how to write, and must be one that does."""
     for name, count, message in (
-        ("a.txt", 1, "must end in .npz, .jsonl or .json"),
+        ("a.txt", 1, "must end in .npz, .jsonl, .json or .parquet"),
         ("a.json", 2, "a .json file holds one instance, not 2"),
         ("none/a.npz", 1, "there is no folder"),
     ):

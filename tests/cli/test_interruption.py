@@ -14,6 +14,7 @@ import pytest
 import decost
 from command_line import run
 from decost import Instance
+from decost.cli import outputs
 
 SLOW = """
 import sys, time
@@ -170,3 +171,43 @@ run()
     )
     assert answer.returncode == 130
     assert answer.stderr == "decost: interrupted\n"
+
+
+def test_ctrl_c_while_a_class_of_a_library_is_made() -> None:
+    """An interrupt in `__set_name__` is one, though Python 3.11 makes a RuntimeError of it."""
+    code = """
+import sys
+from decost import __main__ as program
+
+class Name:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "decost.cli":
+            type("Library", (), {"name": Name()})
+
+sys.meta_path.insert(0, Finder())
+program.main()
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert answer.returncode == 130
+    assert answer.stderr == "decost: interrupted\n"
+
+
+def test_report_after_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has pressed Ctrl-C gets the page of the plan that is there, and does not wait for it."""
+    given: list[float] = []
+    monkeypatch.setattr(decost.Result, "explain", lambda _, time_limit: given.append(time_limit))
+    instance = Instance(budget=1, xy=[[0, 0]])
+    result = decost.Result(instance, decost.make_solution(instance, [], []), "feasible")
+    page = outputs.Outputs(tmp_path / "a.json", report=tmp_path / "a.html")
+    monkeypatch.setattr(outputs, "SIGNALS", [])
+    page.explain(result, None)
+    outputs.SIGNALS.append(signal.SIGINT)
+    page.explain(result, None)
+    page.explain(result, 60.0)
+    assert given == [10.0, 0.3, 0.3]

@@ -18,7 +18,7 @@ def test_models(call: Call) -> None:
     """All weights that come with the package are listed, with the command that trained them."""
     code, out, err = call("models")
     assert (code, err) == (0, "")
-    names = ("generalist", "gfacs", "paper", "pomo")
+    names = ("broad", "generalist", "gfacs", "paper", "pomo")
     for name in names:
         assert any(line.split()[0] == name for line in out.splitlines())
     assert out.count("command: decost train ") == len(names)
@@ -57,7 +57,7 @@ def test_full_output(trip: Path) -> None:
         process = start("solve", trip, "--method", "greedy", stdout=full)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert err == "decost: [Errno 28] No space left on device\n"
+    assert err == "decost: standard output: No space left on device\n"
 
 
 def test_output_to_a_pipe(trip: Path) -> None:

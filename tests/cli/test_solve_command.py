@@ -35,6 +35,21 @@ def test_solve_prints_the_plan(trip: Path) -> None:
     assert rows[-1][:3] == ["profit", "20,", "feasible;"]
 
 
+def test_plan_to_standard_output(call: Call, trip: Path, tmp_path: Path) -> None:
+    """With `--out -` the file of the plan is printed and nothing else; other files go their way."""
+    file, picture = tmp_path / "plan.json", tmp_path / "plan.png"
+    words = ("solve", trip, "--method", "greedy", "--out")
+    call(*words, file)
+    printed = call(*words, "-", "--plot", picture)
+    assert (printed.code, printed.err) == (0, f"wrote {picture}\n")
+    plans = [json.loads(text) | {"runtime": 0} for text in (printed.out, file.read_text())]
+    assert plans[0] == plans[1]
+    assert not Path("-").exists()
+    assert call.complaint(*words, "-", "--json").startswith("--out -: prints the plan, and so does")
+    stays = call("stays", trip, "--order", "mill,quay", "--out", "-")
+    assert json.loads(stays.out)["format"] == "decost-solution"
+
+
 def test_json_and_nothing_else(method: str, call: Call, trip: Path) -> None:
     """With --json, stdout is one JSON object with the keys of the contract."""
     decost.prepare(method)  # else a first run says on stderr that it compiles

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 import decost
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
-from decost.exact import pricing
+from decost.exact import generation as generations
+from decost.exact import lists, plans, prices, pricing
 from decost.exact.exact import ExactOptions
+from decost.exact.master import Master
 from decost.exact.tree import Incumbent, root_branch
 from decost.method.deadline import Deadline
 from odd_instances import all_routes, brute_force_team, odd_instance
@@ -37,8 +39,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(pricing, "NEAR", 0)
         monkeypatch.setattr(module, "Generation", functools.partial(module.Generation, small=False))
     if request.param == "by branching":
-        monkeypatch.setattr(module, "DETOURS", -1)
-        monkeypatch.setattr(module, "_combine", lambda *given: None)
+        monkeypatch.setattr(plans, "DETOURS", -1)
+        monkeypatch.setattr(plans, "combine_trips", lambda *given: None)
+        monkeypatch.setattr(lists, "combine_trips", lambda *given: None)
     return str(request.param)
 
 
@@ -198,7 +201,7 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
     """Interrupted after any number of steps, the bound is not below the optimum."""
     instance = odd_team(seed, 5)
     best = brute_force_team(instance)
-    function, left = module.Master.solve, [seed % 10]
+    function, left = Master.solve, [seed % 10]
 
     def interrupted(*given: Any) -> Any:
         left[0] -= 1
@@ -207,7 +210,7 @@ def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch
         return function(*given)
 
     decost.prepare("columns")
-    monkeypatch.setattr(module.Master, "solve", interrupted)
+    monkeypatch.setattr(Master, "solve", interrupted)
     result = solve(instance, "columns")
     assert result.bound is not None
     assert result.profit <= best * (1 + 1e-9) + 1e-9
@@ -223,7 +226,8 @@ def test_ctrl_c_returns_the_best_plan(
 ) -> None:
     """An interruption at any moment of the search is an end like any other."""
     calls = []
-    function = getattr(module, name)
+    place = {"team_bytes": module, "combine": lists}.get(name, prices)
+    function = getattr(place, name)
 
     def interrupted(*given: object) -> object:
         calls.append(1)
@@ -232,8 +236,9 @@ def test_ctrl_c_returns_the_best_plan(
         return function(*given)
 
     decost.prepare("columns")
-    monkeypatch.setattr(module, name, interrupted)
-    monkeypatch.setattr(module, "TRIES", module.TRIES[:1])
+    monkeypatch.setattr(place, name, interrupted)
+    for part in (generations, plans):
+        monkeypatch.setattr(part, "TRIES", prices.TRIES[:1])
     result = solve(hard_instance(), "columns", time_limit=60)
     assert result.runtime < 30
     assert result.status == "feasible"
@@ -243,8 +248,9 @@ def test_ctrl_c_returns_the_best_plan(
 
 def test_memory_limit_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for few labels the search ends by itself, with a plan and a bound."""
-    monkeypatch.setattr(module, "DIVE_SECONDS", 0.2)
-    monkeypatch.setattr(module, "TRIES", module.TRIES[:1])
+    monkeypatch.setattr(plans, "DIVE_SECONDS", 0.2)
+    for part in (generations, plans):
+        monkeypatch.setattr(part, "TRIES", prices.TRIES[:1])
     result = solve(hard_instance(), "columns", memory_limit=0.003, time_limit=60)
     assert result.runtime < 30
     assert result.status == "feasible"
@@ -300,11 +306,11 @@ def test_interrupted_in_a_long_pricing(monkeypatch: pytest.MonkeyPatch) -> None:
     decost.prepare("columns")
     for name in ("GUESS_SECONDS", "PROVE_SECONDS", "PATIENCE", "ASCENT_SECONDS"):
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, 60.0)
+            patch.setattr(generations if name == "ASCENT_SECONDS" else prices, name, 60.0)
             if name != "GUESS_SECONDS":
-                patch.setattr(module, "TRIES", ())
+                patch.setattr(generations, "TRIES", ())
             if name in ("PATIENCE", "ASCENT_SECONDS"):
-                patch.setattr(module, "PROVE_SECONDS", 0.0)
+                patch.setattr(prices, "PROVE_SECONDS", 0.0)
             deadline = Deadline(120.0)
             timer = threading.Timer(1.0, deadline.interrupt)
             timer.start()
@@ -333,8 +339,8 @@ def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
     forced = random.random(len(number)) < 0.5
     branch = replace(root_branch(generation.team, np.inf), forced=forced)
     price = generation.team.full_profits * random.uniform(0, 1, len(number))
-    proof = module.Proof(np.inf, price, np.zeros(1))
-    listed = module.list_trips(generation, branch, proof, 1e6, 60.0)
+    proof = prices.Proof(np.inf, price, np.zeros(1))
+    listed = lists.Lists(generation, branch, proof, 1e6).trips(1e6, Deadline(60.0))
     assert listed is not None
     known = [
         (set(number[generation.team.rows(trip)].tolist()), value)

@@ -263,6 +263,8 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "row 4, column A = 'Tower;46.06;11.11': there are semicolons between its cells"),
     "comma in a number": (changed("46.06", "46,06"), "row 4: has 12 cells, there are 11 headings"),
     "thousands": (changed(",15\n", ',"1,500"\n'), "row 4, reward = '1,500': is the comma a decimal"),
+    "comma and point": (PLACES.replace(",", ";").replace("11.11", "11,11"),
+        "row 4, lon = '11,11': has another decimal mark than row 3, worth"),
     "open quote": (changed("Tower", '"Tower'), "line 4: a quote is not closed"),
     "quote within": (changed("Tower", '"To"wer'), "line 4: ',' expected"),
     "names twice": (changed("Tower", "Castle"), "row 4, name = 'Castle': row 3 has it, too"),

@@ -544,8 +544,8 @@ def test_errors(case: str, files: dict[str, Path], tmp_path: Path) -> None:
 def test_kinds_of_errors(files: dict[str, Path], tmp_path: Path) -> None:
     """Wrong options are told apart from wrong weights."""
     instance = generate("mixed", nodes=8)[0]
-    with pytest.raises(MethodError, match="option beam = 3: unknown, decost takes: "):
-        decost.solve(instance, "decost", weights=str(files["paper"]), beam=3)
+    with pytest.raises(MethodError, match="option wide = 3: unknown, decost takes: "):
+        decost.solve(instance, "decost", weights=str(files["paper"]), wide=3)
     with pytest.raises(WeightsError, match="there is no such file"):
         decost.solve(instance, "decost", weights=f"{tmp_path}/none")
     with pytest.raises(WeightsError, match="its network predicts no stays"):

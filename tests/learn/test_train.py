@@ -475,6 +475,9 @@ def test_contradictory_checkpoint(case: str, tmp_path: Path) -> None:
     [
         (["--network", "prefix", "--ptar"], "ptar: a prefix network predicts no stays"),
         (["--teacher", "exact", "--vehicles", "2"], "vehicles = 2: the exact teacher plans"),
+        (["--imitated", "50:100"], "imitated: goes with the exact teacher"),
+        (["--teacher", "exact", "--imitated", "50:100x0"], "vehicles = '0': must be from 1"),
+        (["--context", "4", "--promising", "5"], "promising = 5: more than context = 4"),
         (["--network", "other"], "option network = 'other': "),
         (["--width", "20", "--heads", "3"], "width = 20: must be a multiple of heads = 3"),
         (["--nodes", "many"], "nodes = 'many': is no number"),

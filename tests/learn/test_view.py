@@ -466,3 +466,37 @@ def test_by_hand() -> None:
         assert token["wait"] == near(math.asinh(2 / time))
         assert token["spare"] == near(math.asinh(1 / time))
         assert home["last"] == near(12 / profit)
+
+
+def paid_for_time(instance: Instance, stop: int, begin: float) -> float:
+    """Give the most that a stop earns if it is begun then, for the time since the start."""
+    stays = begin + float(instance.min_stay[stop])
+    home = float(instance.travel[stop, 0])
+    limit = min(float(instance.leave_by[stop]), instance.budget - home) - stays
+    earned, spent = float(instance.reward[stop]), 0.0
+    for rate, length in instance.pieces[stop]:
+        part = max(0.0, min(length, limit - spent))
+        earned, spent = earned + rate * part, spent + part
+    return earned / (stays + spent) if stays + spent > 0.0 else math.inf
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_promising_candidates(seed: int) -> None:
+    """Beside those that start first there are those that pay most for their time."""
+    some = lively(seed)
+    problems = load_problems(some)
+    state = start_state(problems, 1, prefix=True)
+    view = observe(problems, state, torch.arange(len(some)), 6, 3)
+    several = 0
+    for row, instance in enumerate(some):
+        numbers = problems.node[row].tolist()
+        live = [k for k in range(1, len(numbers)) if bool(state.live[row, 0, k])]
+        start = state.start[row, 0].tolist()
+
+        pay = {k: paid_for_time(instance, numbers[k], start[k]) for k in live}
+        first = sorted(live, key=start.__getitem__)[:3]
+        others = sorted(set(live) - set(first), key=pay.__getitem__, reverse=True)
+        shown = set(view.node[row][view.live[row]].tolist()) - {0}
+        assert shown == {*first, *others[:3]}
+        several += len(others) > 3
+    assert several

@@ -9,11 +9,12 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import decost
 from decost.method.aside import Aside
-from decost.method.deadline import Deadline
+from decost.method.deadline import SLICE, Deadline
 
 LOOP = """
 import decost
@@ -143,3 +144,27 @@ def test_slices_end_when_they_are_cancelled() -> None:
     assert next(slices) >= 1
     deadline.cancel()
     assert list(slices) == []
+
+
+def test_what_takes_longer_than_there_is_time() -> None:
+    """It is not begun, but for what takes less than a slice; a part knows the end of the whole."""
+    whole = Deadline(10.0)
+    part = whole.child(0.0).child(5.0)
+    assert part.whole is whole
+    assert whole.allows(9.0)
+    assert not whole.allows(11.0)
+    assert part.left <= 0
+    assert part.allows(SLICE)
+    assert not part.allows(2 * SLICE)
+
+
+@pytest.mark.parametrize("method", ["exact", "search", "auto", "decost"])
+def test_large_problems_without_time(method: str) -> None:
+    """A problem whose network takes longer than there is time gets a plan all the same."""
+    random = np.random.default_rng(1)
+    nodes = 3_001
+    large = decost.Instance(budget=2, xy=random.random((nodes, 2)), reward=random.random(nodes))
+    result = decost.solve(large, method, time_limit=0.0)
+    assert decost.check(large, result.solution) == []
+    assert result.bound is None or result.bound >= result.profit
+    assert result.profit > 0 or method == "decost"

@@ -225,9 +225,12 @@ def test_interrupted_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decost.solve(instance, time_limit=5).solution == first.solution
 
 
-@pytest.mark.parametrize("patience", [0, 10**9])
-def test_search_has_a_start(patience: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proof begins when the search is stuck, and at last after a third of the time."""
+@pytest.mark.parametrize(("patience", "cores"), [(0, 1), (10**9, 1), (10**9, 2)])
+def test_search_has_a_start(patience: int, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof begins when the search is stuck, and at last after a third of the time.
+
+    For teams it begins sooner if there is a core for each.
+    """
     begun: list[float] = []
 
     def note(
@@ -240,12 +243,13 @@ def test_search_has_a_start(patience: int, monkeypatch: pytest.MonkeyPatch) -> N
     decost.solve(instance, "search", iterations=1)
     monkeypatch.setattr(search, "PATIENCE", patience)
     monkeypatch.setattr(module, "_prover", lambda instance: ("columns", note))
+    monkeypatch.setattr(module, "_cores", lambda: cores)
     told: list[decost.Progress] = []
     result = decost.solve(instance, time_limit=1.5, progress=told.append)
     assert result.found_by == "search"
     (left,) = begun
     if patience:
-        assert left == pytest.approx(1.0, abs=0.2)
+        assert left == pytest.approx(1.0 if cores == 1 else 1.2, abs=0.2)
         assert [news.profit for news in told if news.seconds < 0.5][-1] > told[0].profit
     else:
         assert left > 1.05

@@ -9,10 +9,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from browser import DESKTOP, PHONE, complaints_of, need_browser, opened, requests_of
 
 import decost
+from browser import DESKTOP, PHONE, complaints_of, need_browser, opened, requests_of
 from decost import FormatError, Instance, Place, Result, Stop, Vehicle, generate
 from decost.method.value import judged
 from decost.show.report import MODULES, page_of, write_report
@@ -259,3 +260,31 @@ def _inflated(part: bytes) -> bytes:
         return zlib.decompressobj().decompress(part)
     except zlib.error:
         return b""
+
+
+def test_ways_along_streets_in_a_browser(tmp_path: Path) -> None:
+    """Ways are drawn point by point, all of them in view, and nothing is asked for."""
+    need_browser()
+    instance = Instance.build(
+        unit="minutes",
+        speed="5 km/h",
+        begin="09:00",
+        budget="17:00",
+        depot=Place(lat=46.07, lon=11.12),
+        stops=[Stop("castle", lat=46.08, lon=11.13, reward=10)],
+    )
+    result = decost.solve(instance, "greedy")
+    far = [[11.12, 46.07], [11.2, 46.07], [11.2, 46.08], [11.13, 46.08]]
+    ways = [[np.array(far), np.array(far[::-1])]]
+    write_report(result, tmp_path / "a.html", ways=ways)
+    with opened((tmp_path / "a.html").as_uri(), DESKTOP) as driver:
+        line = driver.execute_script("return document.querySelector('.leg').getAttribute('d')")
+        points = [tuple(map(float, point.split())) for point in line[1:].split("L")]
+        width = driver.execute_script("return document.querySelector('.map-box').clientWidth")
+        assert len(points) == 8
+        assert points[0] == points[-1]
+        assert points[1][1] == points[0][1] > points[2][1] == points[3][1]
+        assert all(0 < x < width for x, _ in points)
+        assert "Ways are along the streets." in driver.find_element("tag name", "main").text
+        assert complaints_of(driver) == []
+        assert requests_of(driver) == [(tmp_path / "a.html").as_uri()]

@@ -40,6 +40,9 @@ from decost.search.construct import first_plan
 HAIR = 1e-7
 """Share of the horizon by which windows and shifts are longer in the second program."""
 
+STEP_TIME = 1.6e-5
+"""Seconds for each arc of a program that a solver may go on for before it looks at the time."""
+
 MOST_SOLVES = 8
 """How often programs are solved, with other settings each time, until two agree."""
 
@@ -117,7 +120,8 @@ def milp(instance: Instance, options: MilpOptions) -> Result:
     reporter.report(scale.value(plan))
 
     claims: list[_Claim] = []
-    while deadline.left > 0 and len(claims) < MOST_SOLVES:
+    seconds = STEP_TIME * len(networks[0].tail)
+    while deadline.left > 0 and deadline.allows(seconds) and len(claims) < MOST_SOLVES:
         turn = len(claims)
         claim = _solve(
             networks[turn % 2],

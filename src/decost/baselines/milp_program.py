@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decost.problem.instance import FloatArray, Instance, IntArray
+from decost.problem.once import cached_property
 from decost.problem.plan import Solution, alternative_numbers, make_solution
 
 LARGEST = 1e300

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 NAMES = (
     *("main", "gaps", "ablation", "solomon", "ils-time", "team", "sensitivity", "stay-ratio"),
     *("ptar", "scaling", "methods", "rivals", "optw", "teams", "plug", "stays", "learning"),
-    *("people", "trips", "cold-start", "time-profit", "cards", "curves"),
+    *("people", "general", "trips", "cold-start", "time-profit", "cards", "curves"),
 )
 """All of them, in the order in which `decost bench all` runs them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +16,7 @@ from decost.bench.schema import Bench, Folders
 
 USAGE = """\
 Usage: decost bench NAME [--scale quick|full] [--out DIR] [--methods A,B] [--data FOLDER]
-                         [--threads N] [--FIELD VALUE ...]
+                         [--threads N] [--cluster WHERE] [--FIELD VALUE ...]
        decost bench all
 
 Repeat a table or figure of the paper, or measure one of our own claims. Rows are kept in
@@ -27,6 +28,7 @@ end DIR/NAME-SCALE.csv, .md and, for a figure, .png are written.
   --methods    other methods, with options: "greedy,ils time_limit=5"
   --data       folder of Solomon's or KU Leuven's files, for those that are about them
   --threads    tasks to do at a time [1]; times are right with one only
+  --cluster    workers that do the tasks: local:N, or the address of a Dask scheduler
   --FIELD      what else can be set; `decost bench NAME --help` lists it
 
 Benches:"""
@@ -68,7 +70,14 @@ def read_fields(words: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def run(name: str, scale: str, folders: Folders, threads: int, changes: dict[str, str]) -> None:
+def run(
+    name: str,
+    scale: str,
+    folders: Folders,
+    threads: int,
+    changes: dict[str, str],
+    executor: Executor | None = None,
+) -> None:
     """Run one bench, or all that can be run with what is given, and print their tables.
 
     Raises
@@ -101,7 +110,14 @@ def run(name: str, scale: str, folders: Folders, threads: int, changes: dict[str
         try:
             with _progress(one.name) as report:
                 paths = run_bench(
-                    one, scale, folders, threads=threads, command=command, report=report, **changes
+                    one,
+                    scale,
+                    folders,
+                    threads=threads,
+                    executor=executor,
+                    command=command,
+                    report=report,
+                    **changes,
                 )
         except KeyboardInterrupt:
             kept = f"what is measured so far is kept in {folders.out}"

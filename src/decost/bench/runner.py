@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from decost.bench.rows import FORMAT, open_rows
 from decost.bench.schema import Bench, Config, Folders, Record, Row, Task
 from decost.bench.tables import csv_text, markdown, speed
 from decost.files.writing import write_text
+from decost.planner.executors import answer_of, require_version
 
 POLL = 0.1
 """Seconds between two looks for Ctrl-C."""
@@ -36,6 +37,7 @@ def run_bench(
     folders: Folders,
     *,
     threads: int = 1,
+    executor: Executor | None = None,
     command: str = "",
     report: Callable[[News], object] = lambda news: None,
     **changes: Any,
@@ -52,6 +54,8 @@ def run_bench(
         Where the files go, and where data come from.
     threads
         Tasks that are done at a time; times are those of one alone only with one.
+    executor
+        Who does them instead of threads of this process, such as workers of a cluster.
     command
         The command line, for the head of the table.
     report
@@ -86,7 +90,7 @@ def run_bench(
     with open_rows(path, _head(bench, config), asked, other) as (rows, save):
         rest = [task for task in tasks if not all(key in rows for key in task.keys)]
         pace = _Pace(tasks, rest)
-        for task, measured, seconds in _do(rest, threads, lambda: report(pace.news())):
+        for task, measured, seconds in _do(rest, threads, executor, lambda: report(pace.news())):
             save(task.keys, measured)
             pace.finish(task, seconds)
         report(pace.news())
@@ -113,14 +117,14 @@ def _head(bench: Bench[Any], config: Config) -> Row:
 
 
 def _do(
-    tasks: Sequence[Task], threads: int, before: Callable[[], object]
+    tasks: Sequence[Task], threads: int, executor: Executor | None, before: Callable[[], object]
 ) -> Iterator[tuple[Task, Sequence[Row], float]]:
     """Do tasks in other threads, while this one waits for Ctrl-C; give what they measured.
 
     There, Ctrl-C neither meets a kernel, which it can crash, nor is it answered by a method with
     its best plan so far, which is not what is measured. What a thread is at then is not kept.
     """
-    pool = ThreadPoolExecutor(threads)
+    pool = executor or ThreadPoolExecutor(threads)
     waiting = deque(tasks)
     running: dict[Future[tuple[Sequence[Row], float]], Task] = {}
     try:
@@ -128,15 +132,20 @@ def _do(
             while waiting and len(running) < threads:
                 before()
                 task = waiting.popleft()
-                running[pool.submit(_timed, task.measure)] = task
+                running[pool.submit(timed, __version__, task.measure)] = task
             # Ctrl-C may not wake a thread that waits without end.
             for future in [one for one in running if one.done()] or wait(running, POLL).done:
-                yield running.pop(future), *future.result()
+                yield running.pop(future), *answer_of(future)
     finally:
-        pool.shutdown(wait=False)
+        for future in running:
+            future.cancel()
+        if executor is None:
+            pool.shutdown(wait=False)
 
 
-def _timed(measure: Callable[[], Sequence[Row]]) -> tuple[Sequence[Row], float]:
+def timed(version: str, measure: Callable[[], Sequence[Row]]) -> tuple[Sequence[Row], float]:
+    """Do a task, here or in a worker, and say how many seconds it took."""
+    require_version(version)
     begin = time.perf_counter()
     return measure(), time.perf_counter() - begin
 

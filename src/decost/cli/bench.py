@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from decost.cli.shared import Cluster, workers_of
+
 
 def run(
     context: typer.Context,
@@ -16,6 +18,7 @@ def run(
     methods: Annotated[str | None, typer.Option(help="Other methods, with commas between.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder of benchmark files.")] = None,
     threads: Annotated[int, typer.Option(help="Tasks to do at a time.")] = 1,
+    cluster: Cluster = None,
     show_help: Annotated[bool, typer.Option("--help", help="Show all options.")] = False,
 ) -> None:
     """Repeat a table of the paper, or measure our own claims; `decost bench` lists them."""
@@ -28,4 +31,6 @@ def run(
     changes = command.read_fields(context.args)
     if methods is not None:
         changes["methods"] = methods
-    command.run(name, scale, Folders(out, data), threads, changes)
+    with workers_of(cluster) as found:
+        executor, most = (None, threads) if found is None else (found.executor, found.workers)
+        command.run(name, scale, Folders(out, data), most, changes, executor)

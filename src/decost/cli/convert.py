@@ -10,7 +10,7 @@ import typer
 from decost.cli.reading import Reading, reads
 from decost.cli.shared import InputError, InstanceFile, require_other
 
-_SETS = (".jsonl", ".npz")
+_SETS = (".jsonl", ".npz", ".parquet")
 _ENDINGS = (".json", *_SETS, ".csv", ".tsv", ".xlsx", ".geojson")
 
 
@@ -18,7 +18,10 @@ _ENDINGS = (".json", *_SETS, ".csv", ".tsv", ".xlsx", ".geojson")
 def run(
     file: InstanceFile,
     out: Annotated[
-        Path, typer.Argument(help="The same as .json, .jsonl, .npz, .csv, .tsv, .xlsx or .geojson.")
+        Path,
+        typer.Argument(
+            help="The same as .json, .jsonl, .npz, .parquet, .csv, .tsv, .xlsx or .geojson."
+        ),
     ],
     out_vehicles: Annotated[
         Path | None, typer.Option(help="Beside .csv, .tsv or .geojson: the table of vehicles.")

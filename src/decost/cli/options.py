@@ -38,9 +38,15 @@ class SchemaCommand(TyperCommand):
         parser.ignore_unknown_options = True
         given, rest, _ = parser.parse_args(list(args))
         own = {parameter.name for parameter in self.params}
-        fields = {
-            name: field for name, field in self.fields_of(given, rest).items() if name not in own
-        }
+        if ctx.resilient_parsing:  # a shell asks for completions: any option may come
+            rest = [*rest, "-"]
+        try:
+            found = self.fields_of(given, rest)
+        except ValueError:
+            if not ctx.resilient_parsing:
+                raise
+            found = {}
+        fields = {name: field for name, field in found.items() if name not in own}
         ctx.meta[_MADE] = options_of(fields)
         left = super().parse_args(ctx, [_flag(word, fields) for word in args])
         values = {made.name: ctx.params.pop(made.name) for made in ctx.meta[_MADE]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from decost.cli.shared import InputError, draw, require_other, require_picture
+from decost.cli.shared import SIGNALS, InputError, draw, require_other, require_picture
 
 if TYPE_CHECKING:
     from decost.method.result import Result
@@ -34,6 +34,10 @@ ExplainTime = Annotated[
 ]
 
 
+STDOUT = Path("-")
+_AFTER_INTERRUPTION = 0.3  # seconds
+
+
 @dataclass(frozen=True)
 class Outputs:
     """The files to write of a plan of the instance in `file`."""
@@ -44,17 +48,29 @@ class Outputs:
     report: Path | None = None
     tiles: str | None = None
     date: list[str] | None = None
+    streets: Any = None
+    """What knows ways along streets."""
+    as_json: bool = False
+
+    @property
+    def printed(self) -> bool:
+        """Whether the plan as a file is what is printed, and nothing else: `--out -`."""
+        return self.out == STDOUT
 
     @property
     def paths(self) -> dict[str, Path]:
         """Paths by their options."""
         named = {"--out": self.out, "--plot": self.plot, "--report": self.report}
-        return {option: path for option, path in named.items() if path is not None}
+        return {
+            option: path for option, path in named.items() if path is not None and path != STDOUT
+        }
 
     def require(self, instance: Instance | None) -> None:
         """Refuse what could not be written later; without an instance there is a set."""
         from decost.files.writing import linked, require_writable
 
+        if self.printed and self.as_json:
+            raise InputError("--out -: prints the plan, and so does --json; choose one")
         for path in self.paths.values():
             require_writable(path)
             require_other(path, self.file)
@@ -62,13 +78,14 @@ class Outputs:
             if linked(path) == linked(its):
                 raise InputError(f"{one} {path}, {other} {its}: one would overwrite the other")
         if instance is None:
-            self._require_for_a_set()
+            self.require_for_a_set()
             return
         if self.plot is not None:
             require_picture(self.plot)
         self._require_for_a_plan(instance)
 
-    def _require_for_a_set(self) -> None:
+    def require_for_a_set(self) -> None:
+        """Refuse what is for a single plan."""
         for option, path in self.paths.items():
             if option != "--out":
                 raise InputError(
@@ -79,7 +96,7 @@ class Outputs:
         from decost.files.door import require_plan_file
         from decost.show.report import require_report
 
-        if self.out is not None:
+        if self.out is not None and not self.printed:
             require_plan_file(self.out, instance, self._dates())
         if self.report is not None:
             require_report(instance, self.report, self.tiles)
@@ -101,20 +118,32 @@ class Outputs:
         return {vehicle: day for vehicle, _, day in pairs}
 
     def write_plan(self, result: Result) -> None:
-        """Write the plan, and draw it."""
-        from decost.files.door import write
+        """Write the plan, or print it as a file; draw it."""
+        from decost.files.door import plan_text, write
 
-        if self.out is not None:
-            write(result, self.out, date=self._dates())
+        if self.printed:
+            typer.echo(plan_text(result), nl=False)
+        elif self.out is not None:
+            write(result, self.out, date=self._dates(), ways=self._ways(result))
         if self.plot is not None:
-            draw(result.instance, result.solution, self.plot)
+            draw(result.instance, result.solution, self.plot, self._ways(result))
+
+    def _ways(self, result: Result) -> Any:
+        """Give the ways along streets if they are known, and something shows them."""
+        drawn = self.plot or self.report or (self.out and self.out.suffix.lower() == ".geojson")
+        if self.streets is None or not drawn:
+            return None
+        return self.streets.ways(result.instance, result.solution)
 
     def explain(self, result: Result, seconds: float | None) -> Any:
         """Find out why stops are left out; there is more time for a report."""
         from decost.planner.explanation import MOST, MOST_FOR_A_PAGE
 
         most = MOST if self.report is None else MOST_FOR_A_PAGE
-        return result.explain(time_limit=most if seconds is None else seconds)
+        limit = most if seconds is None else seconds
+        if SIGNALS:  # whoever wants to end does not want to wait
+            limit = min(limit, _AFTER_INTERRUPTION)
+        return result.explain(time_limit=limit)
 
     def write_report(self, result: Result, explanation: Any) -> None:
         """Write the report, if one is wanted."""
@@ -122,9 +151,10 @@ class Outputs:
 
         if self.report is not None:
             told = explanation.to_dict()
-            write_report(result, self.report, explanation=told, tiles=self.tiles)
+            ways = self._ways(result)
+            write_report(result, self.report, explanation=told, tiles=self.tiles, ways=ways)
 
     def tell(self) -> None:
         """Say what was written."""
         for path in self.paths.values():
-            typer.echo(f"wrote {path}")
+            typer.echo(f"wrote {path}", err=self.printed)

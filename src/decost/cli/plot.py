@@ -38,12 +38,14 @@ def run(
     plan = read_solution(solution, instances[0])
     rules = [one.rule for one in check(instances[0], plan)]
     result = judged(instances[0], plan)
+    streets = reading.streets(file)
+    ways = None if streets is None else streets.ways(instances[0], plan)
     if not is_page:
-        draw(instances[0], plan, out)
+        draw(instances[0], plan, out, ways)
     elif set(rules) - {"required"}:  # there is nothing to explain of it
-        write_report(result, out)
+        write_report(result, out, ways=ways)
     else:
-        result.report(out)
+        result.report(out, ways=ways)
     typer.echo(f"wrote {out}")
     if rules:
         count = "a rule" if len(rules) == 1 else f"{len(rules)} rules"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decost.method.result import Result
+    from decost.method.summary import Summary
     from decost.problem.instance import Instance
     from decost.problem.plan import Route
 
@@ -15,13 +16,16 @@ _MOST_NAMES = 10  # of required stops that are left out
 
 def print_plan(result: Result) -> None:
     """Print a plan, a table a route, and what is known about it."""
+    from decost.problem.names import detour_of
+
     console = _console()
     instance = result.instance
     title = shown(instance.name) or instance.problem
     visits = len(result.solution.visits)
     console.print(f"{title}: {visits} of {instance.stops} stops", style="bold")
-    if instance.geographic:
-        console.print(f"ways are {instance.detour:g} times as long as the straight line")
+    detour = detour_of(instance)
+    if detour is not None:
+        console.print(f"ways are {detour:g} times as long as the straight line")
     for vehicle, route in enumerate(result.solution.routes):
         heading = _heading(instance, vehicle, len(result.solution.routes))
         if route.visits:
@@ -149,25 +153,20 @@ def _count(result: Result, required: int) -> str:
     return count
 
 
-def print_set(answers: list[dict[str, Any]]) -> None:
+def print_set(summary: Summary) -> None:
     """Print what the plans of a set come to, in one table."""
-    from statistics import fmean
-
     from rich.table import Table
-
-    from decost.method.result import gap_of
 
     table = Table(box=_box())
     for column in ("instances", "mean profit", "optimal", "mean gap to bound", "mean time"):
         table.add_column(column, justify="right", no_wrap=True)
-    gaps = [gap_of(answer["profit"], answer["bound"]) for answer in answers]
-    known = [gap for gap in gaps if gap is not None]
+    plans = summary.plans
     table.add_row(
-        str(len(answers)),
-        f"{fmean(answer['profit'] for answer in answers):.6g}",
-        str(sum(answer["status"] == "optimal" for answer in answers)),
-        f"{100 * fmean(known):.3f}%" if len(known) == len(gaps) else "no bound",
-        f"{1000 * fmean(answer['runtime'] for answer in answers):.3f} ms",
+        str(plans),
+        f"{summary.profit / plans:.6g}",
+        str(summary.optimal),
+        "no bound" if summary.unbounded else f"{100 * summary.gap / plans:.3f}%",
+        f"{1000 * summary.runtime / plans:.3f} ms",
     )
     _console().print(table)
 

@@ -26,14 +26,14 @@ from decost.cli import (
     replan,
     solve,
     stays,
+    studio,
     template,
     train,
 )
 from decost.cli.printing import shown
-from decost.cli.shared import InputError
+from decost.cli.shared import SIGNALS, InputError
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Plan visits when how long you stay decides what you earn.",
@@ -57,6 +57,7 @@ app.command("stays")(stays.run)
 app.command("replan", cls=solve.SolveCommand)(replan.run)
 app.command("convert")(convert.run)
 app.command("template")(template.run)
+app.command("studio")(studio.run)
 app.command("generate")(generate.run)
 app.command("plot")(plot.run)
 app.command("methods")(methods.run)
@@ -67,6 +68,10 @@ app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(bench.run)
+
+
+_COMPLETING = "_DECOST_COMPLETE"
+"""Set by a shell that asks for completions."""
 
 
 def main() -> NoReturn:
@@ -89,12 +94,15 @@ def _run() -> Any:
         sys.stdout.flush()
     except typer.TyperException as error:
         _complain(_usage_fault(error), code=2)
-    except (BrokenPipeError, SystemExit):  # typer makes the second of the first
+    except (BrokenPipeError, SystemExit) as error:  # typer makes the second of the first
+        if isinstance(error, SystemExit) and (not error.code or _COMPLETING in os.environ):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        known = error.filename is not None and error.strerror
-        _complain(f"{error.filename}: {error.strerror}" if known else str(error), code=2)
+        where = "standard output" if error.filename is None else error.filename
+        known = error.errno is not None and error.strerror
+        _complain(f"{where}: {error.strerror}" if known else str(error), code=2)
     except MemoryError:
         _complain("not enough memory", code=2)
     except ModuleNotFoundError as error:
@@ -103,6 +111,12 @@ def _run() -> Any:
         if error.name not in LEARN:
             raise
         _complain(f"this command {needs_extra(error)}", code=2)
+    except RuntimeError as error:
+        from decost.planner.executors import UnfinishedError
+
+        if not isinstance(error, UnfinishedError):
+            raise
+        _complain(str(error), code=2)
     except (InputError, ValueError) as error:
         # What is wrong with a table is several lines, each a fault.
         _complain(*getattr(error, "faults", [str(error)]), code=2)
@@ -126,10 +140,10 @@ def _usage_fault(error: typer.TyperException) -> str:
 @contextmanager
 def _heeding_signals() -> Iterator[list[int]]:
     """Take what asks a process to end for Ctrl-C, so that it leaves in order; list what came."""
-    heard: list[int] = []
+    SIGNALS.clear()
 
     def interrupt(number: int, frame: object) -> NoReturn:
-        heard.append(number)
+        SIGNALS.append(number)
         raise KeyboardInterrupt
 
     before = {}
@@ -140,7 +154,7 @@ def _heeding_signals() -> Iterator[list[int]]:
             if number is not None and signal.getsignal(number) in _USUAL:
                 before[number] = signal.signal(number, interrupt)
     try:
-        yield heard
+        yield SIGNALS
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -87,6 +87,77 @@ def set_progress(total: int, done: int) -> Iterator[Callable[[], object]]:
         yield lambda: bar.advance(task)
 
 
+@contextmanager
+def answers_of_a_server() -> Iterator[Callable[[int, int], object]]:
+    """Show how much of a table of travel times has come; give what to call with it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("travel times"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    tasks: list[Any] = []
+
+    def show(done: int, total: int) -> None:
+        if total > 1 and not tasks:
+            bar.start()
+            tasks.append(bar.add_task(""))
+        if tasks:
+            bar.update(tasks[0], completed=done, total=total)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+LINE = 10.0
+"""Seconds between two lines about how far a set is, where there is no terminal."""
+
+
+@contextmanager
+def parts_progress() -> Iterator[Callable[[int, int], object]]:
+    """Show how many instances are solved, how many a second, and the time that is left.
+
+    Gives what to call with the number of those that are solved and of all; the first call tells
+    what was solved before.
+    """
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from decost.cli.printing import duration
+
+    console = Console(stderr=True)
+    bar = Progress(BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    task = bar.add_task("", total=None)
+    begin: list[tuple[float, int]] = []
+    said = [time.perf_counter()]
+
+    def show(done: int, total: int) -> None:
+        now = time.perf_counter()
+        begin.append((now, done)) if not begin else None
+        solved, seconds = done - begin[0][1], now - begin[0][0]
+        words = ""
+        if solved:
+            left = duration(seconds / solved * (total - done))
+            words = f"{solved / seconds:,.0f} a second, {left} left"
+        bar.update(task, completed=done, total=total, description=words)
+        if words and not console.is_terminal and now - said[0] >= LINE:
+            said[0] = now
+            typer.echo(f"decost: {done:,} of {total:,} instances, {words}", err=True)
+
+    with _shown(console, bar, passing=False):
+        yield show
+
+
 def show_preparing(methods: Sequence[str]) -> None:
     """Compile all that some methods need, with a bar."""
     from rich.console import Console

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from decost.cli.progress import answers_of_a_server
 from decost.cli.shared import InputError
 
 if TYPE_CHECKING:
@@ -40,7 +41,15 @@ class Reading:
     travel: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[PROFILE=]TABLE", help="Beside a table: travel times, by the names of places."
+            metavar="[PROFILE=]TABLE|ENGINE:URL",
+            help="Travel times: beside a table one of them by the names of places; or from a "
+            "server, valhalla:http://127.0.0.1:8002 or osrm:http://127.0.0.1:5000.",
+        ),
+    ] = None
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Of such a server, for vehicles that have none: pedestrian, bicycle, auto."
         ),
     ] = None
     profit: Annotated[
@@ -57,10 +66,43 @@ class Reading:
         """Read an instance or a set, and say whether it is a set."""
         from decost.files.door import read_any
 
-        word: Any = self.truncate
+        with answers_of_a_server() as told:
+            return read_any(file, **self._given(file, told))
+
+    def vehicles_of_parts(self, file: Path) -> int | None:
+        """Give the number of vehicles to read a set of Parquet with, if it is not the set's."""
+        from decost.files.door import vehicles_of_parts
+
+        return vehicles_of_parts(file, **self._given(file))
+
+    def _given(
+        self, file: Path, told: Callable[[int, int], object] | None = None
+    ) -> dict[str, Any]:
+        word = self.truncate
         decimals = int(word) if word in tuple("0123456789") else word
-        profit: Any = self.profit
-        return read_any(file, profit=profit, truncate=decimals, beside=self._beside())
+        streets = self.streets(file, told)
+        return {"profit": self.profit, "truncate": decimals, "beside": self._beside(streets)}
+
+    def streets(self, file: Path, told: Callable[[int, int], object] | None = None) -> Any:
+        """Give the streets that `--travel` names, None if it names none.
+
+        What the server answers is kept beside the instance.
+        """
+        from decost.streets.streets import Streets
+
+        words = self.travel or []
+        named = [word.split("=", 1) for word in words if Streets.meant(word.rpartition("=")[2])]
+        if not named:
+            if self.profile is not None:
+                raise InputError(f"--profile {self.profile}: is for --travel with a server")
+            return None
+        if len(named) < len(words):
+            raise InputError(f"--travel {' '.join(words)}: all must be servers, or all tables")
+        if len(named) > 1 and any(len(one) == 1 for one in named):
+            raise InputError(f"--travel {' '.join(words)}: of several each is PROFILE=ENGINE:URL")
+        servers: Any = named[0][0] if len(named[0]) == 1 else dict(named)
+        keep = file.with_name(f"{file.stem}.streets.npz")
+        return Streets(servers, self.profile, keep=keep, told=told)
 
     def read_one(self, file: Path, why: str) -> Instance:
         """Read an instance where a set will not do."""
@@ -69,7 +111,7 @@ class Reading:
             raise InputError(f"{file}: holds a set; {why}")
         return instances[0]
 
-    def _beside(self) -> Beside:
+    def _beside(self, streets: Any) -> Beside:
         from decost.files.table_files import Beside
 
         vehicles: Any = None
@@ -81,7 +123,7 @@ class Reading:
             if isinstance(vehicles, int):
                 raise InputError(f"--vehicles {vehicles}: cannot be combined with --vehicle")
             vehicles = [*(vehicles or []), *self.vehicle]
-        return Beside(vehicles, self.speed, _travel(self.travel or []))
+        return Beside(vehicles, self.speed, streets or _travel(self.travel or []))
 
 
 def _count(word: str) -> int | None:

@@ -15,6 +15,7 @@ from decost.cli.progress import best_so_far
 from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
     InputError,
+    MethodName,
     PlanFile,
     end_by_status,
     labels,
@@ -41,7 +42,7 @@ def run(
             metavar="route|order|stop",
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="Method; see `decost methods`.")] = DEFAULT_METHOD,
+    method: MethodName = DEFAULT_METHOD,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; the best plan so far is returned.")
     ] = None,
@@ -71,7 +72,8 @@ def run(
     from decost.planner.replanning import replan
 
     instance = reading.read_one(file, "a plan is for one instance")
-    outputs = Outputs(file, out=out, report=report, tiles=tiles, date=date)
+    streets = reading.streets(file)
+    outputs = Outputs(file, out, None, report, tiles, date, streets, as_json)
     outputs.require(instance)
     if out_instance is not None:
         require_writable(out_instance)
@@ -100,10 +102,11 @@ def run(
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     else:
-        print_plan(result)
+        if not outputs.printed:
+            print_plan(result)
         outputs.tell()
         if out_instance is not None:
-            typer.echo(f"wrote {out_instance}")
+            typer.echo(f"wrote {out_instance}", err=outputs.printed)
     end_by_status([result.status])
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from decost.method.summary import Summary
     from decost.problem.instance import Instance
 
 InstanceFile = Annotated[
     Path,
     typer.Argument(
-        help="Instance: JSON, table of places, Solomon or KU Leuven file; set: .npz or .jsonl."
+        help="Instance: JSON, table of places, Solomon or KU Leuven file; set: .npz, .jsonl, "
+        "Parquet or a folder of it."
     ),
 ]
 PlanFile = Annotated[
@@ -24,13 +27,67 @@ PlanFile = Annotated[
 ]
 
 
+def _methods_beginning_with(incomplete: str) -> list[str]:
+    from decost.planner.door import method_names
+
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
+MethodName = Annotated[
+    str,
+    typer.Option(help="Method; see `decost methods`.", autocompletion=_methods_beginning_with),
+]
+
+
+SIGNALS: list[int] = []
+"""What has asked this process to end, in the order of its coming; see `decost.cli.program`."""
+
+
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="local:N|ADDRESS",
+        help="Workers: so many processes here, or a Dask scheduler's as tcp://host:8786.",
+    ),
+]
+
+
 class InputError(Exception):
     """Bad input, in one line."""
+
+
+@contextmanager
+def workers_of(cluster: str | None) -> Iterator[Any]:
+    """Give the workers of a cluster, if one is wanted, and say where they can be watched."""
+    if cluster is None:
+        yield None
+        return
+    from decost.cluster.connection import connect
+
+    with connect(cluster) as found:
+        count = f"{found.workers} worker{'s' * (found.workers != 1)}"
+        typer.echo(f"decost: {count}, watch them at {found.dashboard}", err=True)
+        yield found
 
 
 def end_by_status(statuses: Iterable[str]) -> None:
     """End with exit code 1 if a plan leaves required stops out."""
     if not {"incomplete", "infeasible"}.isdisjoint(statuses):
+        raise typer.Exit(1)
+
+
+def end_of_set(summary: Summary) -> None:
+    """Say how many plans of a set leave required stops out, or are missing; end by that."""
+    from decost.cli.printing import shown
+
+    whole = summary.instances
+    if summary.short:
+        how_many = f"{summary.short} of {whole} plans leave required stops out"
+        typer.echo(f"decost: {how_many}; {summary.first_short}", err=True)
+    if summary.failed:
+        how_many = f"{summary.failed} of {whole} instances failed"
+        typer.echo(f"decost: {how_many}; {shown(summary.first_failed)}", err=True)
+    if summary.short or summary.failed:
         raise typer.Exit(1)
 
 
@@ -65,13 +122,13 @@ def require_picture(path: Path) -> None:
         raise InputError(f"{path}: a picture must end in {', '.join(some)} or {last}")
 
 
-def draw(instance: Instance, solution: Any, path: Path) -> None:
+def draw(instance: Instance, solution: Any, path: Path, ways: Any = None) -> None:
     """Draw a plan to a file."""
     from decost.show.page import save_figure
     from decost.show.plan import plot_plan
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        save_figure(plot_plan(instance, solution), path)
+        save_figure(plot_plan(instance, solution, ways=ways), path)
     for words in dict.fromkeys(str(one.message) for one in said):
         typer.echo(f"decost: {words}", err=True)

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from decost.cli.options import Fields, SchemaCommand, given_options, own_fields
-from decost.cli.outputs import Day, ExplainTime, Outputs, Report, Tiles
+from decost.cli.outputs import STDOUT, Day, ExplainTime, Outputs, Report, Tiles
 from decost.cli.printing import print_plan
 from decost.cli.progress import best_so_far
 from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
+    Cluster,
     InputError,
     InstanceFile,
+    MethodName,
     end_by_status,
+    workers_of,
 )
+from decost.cli.solve_parts import solve_folder
 from decost.cli.solve_set import rows_of, solve_set
 from decost.method.options import ImprovingOptions
 from decost.planner.door import DEFAULT_METHOD
@@ -44,7 +48,7 @@ class SolveCommand(SchemaCommand):
 def run(
     context: typer.Context,
     file: InstanceFile,
-    method: Annotated[str, typer.Option(help="Method; see `decost methods`.")] = DEFAULT_METHOD,
+    method: MethodName = DEFAULT_METHOD,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; the best plan so far is returned.")
     ] = None,
@@ -63,7 +67,10 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the plan: .json, .ics, .geojson (a set: JSON lines)."),
+        typer.Option(
+            help="Write the plan: .json, .ics, .geojson (a set: JSON lines or .parquet; of "
+            "Parquet also a folder, part by part); - prints JSON."
+        ),
     ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin a set anew, whatever OUT.part holds.")
@@ -76,29 +83,50 @@ def run(
         bool, typer.Option("--explain", help="Say why stops are left out, in 2 s unless told.")
     ] = False,
     explain_time: ExplainTime = None,
+    cluster: Cluster = None,
 ) -> None:
     """Plan the visits of an instance, or of every instance of a set.
 
-    Plans of a set are kept in OUT.part as they come; the same command goes on with them.
+    Plans of a set are kept in OUT.part as they come, or those of a folder part by part; the same
+    command goes on with them.
     Further options of a method are given as --name value, too: decost solve --method M --help
     lists them.
     """
+    from decost.files.parts import holds_parts, is_for_parts
     from decost.planner.door import solve
 
-    instances, is_set = reading.read(file)
-    outputs = Outputs(file, out=out, plot=plot, report=report, tiles=tiles, date=date)
-    outputs.require(None if is_set else instances[0])
+    streets = reading.streets(file)
+    outputs = Outputs(file, out, plot, report, tiles, date, streets, as_json)
     explain = explain or (explain_time is not None and report is None)
+    if out is not None and holds_parts(file) and is_for_parts(out):
+        outputs.require_for_a_set()
+        _require_for_a_set(file, start, explain=explain)
+        told = {"time_limit": time_limit, "seed": seed, "threads": threads}
+        told |= given_options(context) | {"vehicles": reading.vehicles_of_parts(file)}
+        solve_folder(file, out, method, told, as_json=as_json, restart=restart, cluster=cluster)
+        return
+    instances, is_set = reading.read(file)
+    if out == STDOUT and is_set:
+        out, as_json = None, True
+        outputs = Outputs(file, out, plot, report, tiles, date, streets, as_json)
+    outputs.require(None if is_set else instances[0])
     if is_set:
         _require_for_a_set(file, start, explain=explain)
+    elif cluster is not None:
+        raise InputError(f"--cluster {cluster}: is for sets, and {file} holds one instance")
     if restart and not (is_set and out is not None):
         raise InputError("--restart: is for a set with --out")
     told = {"time_limit": time_limit, "threads": None if is_set else threads}
     options: dict[str, Any] = {name: one for name, one in told.items() if one is not None}
     options |= given_options(context) | {"seed": seed}
     if is_set:
-        with rows_of(out, instances, method, options, file, restart) as rows:
-            solve_set(rows, instances, method, options | {"threads": threads}, as_json, out)
+        with (
+            workers_of(cluster) as found,
+            rows_of(out, instances, method, options, file, restart) as rows,
+        ):
+            executor = None if found is None else found.executor
+            options |= {"threads": threads}
+            solve_set(rows, instances, method, options, as_json, out, executor)
         return
     if start is not None:
         options["start"] = _read_start(start, method, instances[0])
@@ -113,7 +141,7 @@ def _show(
 ) -> None:
     """Print a plan, and write what is wanted of it: what is ready first."""
     outputs.write_plan(result)
-    if not as_json:
+    if not as_json and not outputs.printed:
         print_plan(result)
     explanation = outputs.explain(result, seconds) if explain or outputs.report else None
     outputs.write_report(result, explanation)
@@ -122,7 +150,7 @@ def _show(
         typer.echo(json.dumps(result.to_dict() | told))
     else:
         if explain:
-            typer.echo(f"\n{explanation}")
+            typer.echo(f"\n{explanation}", err=outputs.printed)
         outputs.tell()
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from decost.cli.printing import print_set, shown
+from decost.cli.printing import print_set
 from decost.cli.progress import set_progress
-from decost.cli.shared import InputError, end_by_status, require_other
+from decost.cli.shared import InputError, end_of_set, require_other
 
 if TYPE_CHECKING:
     from decost.files.sets import Rows
@@ -29,8 +30,8 @@ def rows_of(
     restart: bool,
 ) -> Iterator[Rows]:
     """Give what is finished of a set already, and the place for more."""
-    from decost.files.sets import Rows, open_part, part_of
-    from decost.files.writing import is_special
+    from decost.files.sets import Rows, open_part
+    from decost.files.writing import is_special, part_of
     from decost.planner.door import get_method, read_options
 
     settings = read_options(get_method(method), options)
@@ -57,13 +58,16 @@ def solve_set(
     options: dict[str, Any],
     as_json: bool,
     out: Path | None,
+    executor: Executor | None,
 ) -> None:
-    """Solve what is not finished yet, and show the lines in order."""
+    """Solve what is not finished yet, here or by others, and show the lines in order."""
     from decost.files.sets import PartFile
+    from decost.method.summary import Summary
     from decost.planner.door import solve_as_done
 
     open_ones = [index for index in range(len(instances)) if index not in rows]
-    finished = solve_as_done([instances[index] for index in open_ones], method, **options)
+    some = [instances[index] for index in open_ones]
+    finished = solve_as_done(some, method, executor=executor, **options)
     with _lines_to(None if isinstance(rows, PartFile) else out, as_json) as show:
         count = _show_ready(rows, 0, show)
         with set_progress(len(instances), len(rows)) as advance:
@@ -72,28 +76,18 @@ def solve_set(
                 rows.add(index, json.dumps({"index": index} | outcome.to_dict()))
                 count = _show_ready(rows, count, show)
                 advance()
-    answers = [json.loads(rows[index]) for index in range(len(instances))]
-    failed = [answer for answer in answers if answer["status"] == "failed"]
-    nothing = len(failed) == len(answers) > 0
+    summary = Summary()
+    summary.add(json.loads(rows[index]) for index in range(len(instances)))
+    nothing = summary.failed == summary.instances > 0
     if isinstance(rows, PartFile):
         rows.discard() if nothing else rows.finish()  # an old output does not go for nothing
     if nothing:
-        raise InputError(failed[0]["error"])
+        raise InputError(summary.first_failed.partition(": ")[2])
     if not as_json:
-        print_set([answer for answer in answers if answer["status"] != "failed"])
+        print_set(summary)
         if out is not None:
             typer.echo(f"wrote {out}")
-    short = [answer for answer in answers if answer["status"] in ("incomplete", "infeasible")]
-    if short:
-        how_many = f"{len(short)} of {len(answers)} plans leave required stops out"
-        first = f"instance {short[0]['index']}: {short[0]['status']}"
-        typer.echo(f"decost: {how_many}; {first}", err=True)
-    if failed:
-        first = f"instance {failed[0]['index']}: {failed[0]['error']}"
-        how_many = f"{len(failed)} of {len(answers)} instances failed"
-        typer.echo(f"decost: {how_many}; {shown(first)}", err=True)
-        raise typer.Exit(1)
-    end_by_status(answer["status"] for answer in short)
+    end_of_set(summary)
 
 
 def _show_ready(rows: Rows, count: int, show: Callable[[str], object] | None) -> int:

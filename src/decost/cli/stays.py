@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from decost.cli.outputs import Outputs
 from decost.cli.printing import print_plan, shown
 from decost.cli.reading import Reading, reads
 from decost.cli.shared import (
@@ -16,7 +17,6 @@ from decost.cli.shared import (
     InstanceFile,
     end_by_status,
     labels,
-    require_other,
 )
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Write the plan.")] = None,
 ) -> None:
     """Set the best stays, and choose alternatives, for an order of stops; exit 1 if it breaks."""
-    from decost.files.door import write
-    from decost.files.writing import require_writable
     from decost.method.value import judged
     from decost.planner.orders import OrderError, first_break, stop_numbers
     from decost.planner.requirements import with_reasons
@@ -48,9 +46,8 @@ def run(
     instance = reading.read_one(file, "an order is for one instance")
     if (order is None) == (order_file is None):
         raise InputError("--order, --order-file: give one of them")
-    if out is not None:
-        require_writable(out)
-        require_other(out, file)
+    outputs = Outputs(file, out=out, as_json=as_json)
+    outputs.require(instance)
     given, where = _given(instance, order or [], order_file)
     try:
         numbers = stop_numbers(instance, given)
@@ -72,14 +69,13 @@ def run(
     result = replace(judged(instance, solution_for(instance, numbers)), method="stays")
     if instance.required.any():
         result = with_reasons(result)
-    if out is not None:
-        write(result, out)
+    outputs.write_plan(result)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     else:
-        print_plan(result)
-        if out is not None:
-            typer.echo(f"wrote {out}")
+        if not outputs.printed:
+            print_plan(result)
+        outputs.tell()
     end_by_status([result.status])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from decost.cli.options import Fields, SchemaCommand, given_options
 from decost.cli.printing import duration
-from decost.cli.shared import InputError
+from decost.cli.shared import Cluster, InputError, workers_of
 
 
 class TrainCommand(SchemaCommand):
@@ -37,6 +38,7 @@ def run(
         Path | None,
         typer.Option(help="Folder of a run to go on with, for more --epochs if told so."),
     ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Train a network, or a heatmap; `decost train [gfacs] --help` lists the settings.
 
@@ -68,9 +70,15 @@ def run(
         training = module.resume_run(resume, **given)
     else:
         training = module.start_run(config, out if out is not None else _run_folder(config.seed))
+    if cluster is not None and getattr(training.config, "teacher", "none") != "exact":
+        raise InputError(
+            f"--cluster {cluster}: workers grade for --teacher exact, and for no other"
+        )
     _report_run(training)
     try:
-        module.train(training, _report_epoch)
+        with workers_of(cluster) as found:
+            graded = {} if found is None else {"values_of": _values_on(found.executor)}
+            module.train(training, _report_epoch, **graded)
     except KeyboardInterrupt:
         typer.echo(f"go on with: {command} --resume {training.folder}", err=True)
         raise
@@ -78,6 +86,12 @@ def run(
         f"best gap {training.history[training.best]['gap']:.3f}% after epoch {training.best}"
     )
     typer.echo(f"wrote {training.folder / 'weights.safetensors'}")
+
+
+def _values_on(executor: Executor) -> Any:
+    from decost.cluster.grading import values_on
+
+    return values_on(executor)
 
 
 def _run_folder(seed: int) -> Path:

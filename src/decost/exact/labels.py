@@ -37,7 +37,7 @@ CLASSES = 8
 """Lists by time of the labels of a node, in small problems."""
 
 SAMPLES = 16
-"""At how many times the bound of one label is taken, at most."""
+"""At how many times the bound of one label is taken, unless its store has room for more."""
 
 LABEL = np.dtype(
     [
@@ -404,7 +404,7 @@ def upper_bound(network: Network, graph: Graph, bounds: Bounds, store: Store, la
     for k in range(piece, end):
         room += store.pieces[k, 1]
     steps = int(np.floor((time + room) / bounds.step + ARC_EPSILON)) - first_step + 1
-    samples = min(steps, SAMPLES)
+    samples = min(steps, len(store.outlook))
     profit = here.value
     rest = store.pieces[piece, 1]
     high = -np.inf
@@ -430,6 +430,7 @@ def upper_bound(network: Network, graph: Graph, bounds: Bounds, store: Store, la
 def look_out(store: Store, front: Front) -> int:
     """Sample the function on leaving a node for `promise`; return the number of samples."""
     outlook, pieces = store.outlook, store.scratch
+    samples = len(outlook)
     length = 0.0
     for k in range(front.pieces):
         length += pieces[k, 1]
@@ -440,9 +441,9 @@ def look_out(store: Store, front: Front) -> int:
     time, profit = 0.0, front.value
     piece = 0
     rest = pieces[0, 1]
-    for q in range(SAMPLES):
+    for q in range(samples):
         outlook[q, 0] = front.time + time
-        until = length * (q + 1) / SAMPLES if q + 1 < SAMPLES else np.inf
+        until = length * (q + 1) / samples if q + 1 < samples else np.inf
         while piece < front.pieces and time < until:
             part = min(until - time, rest)
             profit += pieces[piece, 0] * part
@@ -454,7 +455,7 @@ def look_out(store: Store, front: Front) -> int:
                     rest = pieces[piece, 1]
         outlook[q, 1] = profit
         time = min(time, length)
-    return SAMPLES
+    return samples
 
 
 @lean

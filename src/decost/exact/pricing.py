@@ -37,6 +37,9 @@ NEAR, SHORT = 8, 0.01
 """How many stops near a node it remembers at first, and what part of all time is a short way back:
 all stops with a shorter one are remembered."""
 
+PRICE_STEPS = 800
+"""Most steps of the grid for bounds of priced routes with stays to choose."""
+
 CYCLES = 50
 """How many of the best routes that come back to a stop are kept from doing so at a time."""
 
@@ -153,6 +156,12 @@ def priced(problem: Problem, price: FloatArray, arcs: BoolArray, forbidden: Bool
         worth[network.stop[between & visits]] = np.inf
     graph = graph._replace(worth=worth, price=price)
     return with_arcs(Problem(network._replace(node=node), graph), arcs)
+
+
+def price_steps(problem: Problem) -> int:
+    """How fine the grid for priced routes is: coarser if every step has many stays to choose."""
+    steps = problem.grid_steps()
+    return min(steps, PRICE_STEPS) if len(problem.network.pieces) else steps
 
 
 def promising_arcs(problem: Problem, arcs: BoolArray, most: int) -> BoolArray:

@@ -75,7 +75,10 @@ class _Stacking:
         """Put arrays of different sizes into one."""
         read = attrgetter(values) if isinstance(values, str) else values
         parts = [np.asarray(read(one)) for one in self.instances]
-        shape = np.max([part.shape for part in parts], axis=0)
+        shapes = {part.shape for part in parts}
+        if len(shapes) == 1:
+            return np.array(parts, dtype=np.asarray(fill).dtype)
+        shape = np.max(list(shapes), axis=0)
         result = np.full((len(parts), *shape), fill)
         for target, part in zip(result, parts, strict=True):
             target[tuple(slice(0, size) for size in part.shape)] = part
@@ -187,8 +190,11 @@ def _texts(rows: Sequence[Sequence[str]]) -> Any:
 
 def _padded_pieces(instance: Instance, widest: int) -> FloatArray:
     result = np.zeros((instance.alternative_count + 1, widest, 2))
-    for row, pieces in zip(result, instance.pieces, strict=True):
-        row[: len(pieces)] = pieces
+    start = instance.piece_start
+    row = np.repeat(np.arange(len(result)), np.diff(start))
+    place = np.arange(len(row)) - start[row]
+    result[row, place, 0] = instance.piece_rate
+    result[row, place, 1] = instance.piece_length
     return result
 
 
@@ -218,7 +224,7 @@ def read_arrays(path: Path, content: bytes) -> list[Instance]:
             if version == 1 and field in _FIELDS_2:
                 raise FormatError(f"{path}: {field}: needs version 2")
     known = _FIELDS if version == 1 else _FIELDS | _FIELDS_2
-    return _instances(path, {field: data[field] for field in known if field in data})
+    return instances_of(path, {field: data[field] for field in known if field in data})
 
 
 # Number of dimensions, and the kinds of numpy types that will do.
@@ -258,7 +264,12 @@ _FIELDS_2 = {
 }
 
 
-def _instances(path: Path, data: dict[str, Any]) -> list[Instance]:
+ALL_FIELDS = _FIELDS | _FIELDS_2
+"""What a set may hold: number of dimensions, and the kinds of numpy types that will do."""
+
+
+def instances_of(path: Path, data: dict[str, Any], first: int = 0) -> list[Instance]:
+    """Make the instances of a set from its arrays; messages count them from `first`."""
     for field in ("budget", "xy" if "travel" not in data else "travel"):
         if field not in data:
             raise FormatError(f"{path}: {field}: missing")
@@ -292,14 +303,13 @@ def _instances(path: Path, data: dict[str, Any]) -> list[Instance]:
         try:
             instances.append(Instance(**_arguments(one, size, usual)))
         except InstanceError as error:
-            raise limits.refusal(f"{path}: instance {k}", error) from None
+            raise limits.refusal(f"{path}: instance {first + k}", error) from None
     return instances
 
 
 def _require_shapes(path: Path, data: dict[str, Any], count: int, width: int) -> None:
-    kinds_of = _FIELDS | _FIELDS_2
     for field, values in data.items():
-        dimensions, kinds = kinds_of[field]
+        dimensions, kinds = ALL_FIELDS[field]
         if values.dtype.kind not in kinds:
             raise FormatError(f"{path}: {field}: has type {values.dtype}")
         if values.ndim != dimensions or len(values) != count:

@@ -319,11 +319,19 @@ class Row:
         """Read a cell: None if it is empty, or if it cannot be read, which is noted."""
         if not self.given(field, index):
             return None
+        value = self._values[field, index]
         try:
-            return self._cells.read(field, self._values[field, index])
+            found = self._cells.read(field, value)
         except ValueError as error:
             self.fault(field, str(error), index)
-        return None
+            return None
+        if isinstance(found, float) and isinstance(value, str):
+            other = self._cells.mark_at_odds(value, f"{self.where}, {self.heading(field, index)}")
+            if other:
+                self.fault(
+                    field, f"has another decimal mark than {other}: one of them is misread", index
+                )
+        return found
 
     def fault(self, field: str, why: str, index: int = 1) -> None:
         """Note what is wrong with a cell."""
@@ -344,6 +352,7 @@ class Cells:
         self._columns = columns
         self.style = Style(False, sheet.comma)
         self._headings: dict[tuple[str, int], str] = {}
+        self._marks: dict[str, str] = {}
         first, places = self._match()
         self.rows = []
         for number, row in zip(sheet.numbers[first:], sheet.rows[first:], strict=True):
@@ -372,6 +381,16 @@ class Cells:
             for (field, _), value in row._values.items()
             if field in TIMES
         )
+
+    def mark_at_odds(self, value: str, where: str) -> str:
+        """Say which cell has another decimal mark than this number; "" if none, or told before."""
+        for mark, other in (".,", ",."):
+            if mark in value:
+                self._marks.setdefault(mark, where)
+                if other in self._marks and "told" not in self._marks:
+                    self._marks["told"] = where
+                    return self._marks[other].removeprefix(f"{self.sheet.where}: ")
+        return ""
 
     def read(self, field: str, value: Value) -> Any:
         """Read the value of a cell."""

@@ -1,7 +1,8 @@
 """Reading and writing instances, sets of instances and plans.
 
-A file is known by its content: JSON instances, tables (text, `.xlsx`, GeoJSON), `.jsonl` and
-`.npz` sets, Solomon's VRPTW files, KU Leuven's (T)OPTW files, and files of tourist trips (TTDP).
+A file is known by its content: JSON instances, tables (text, `.xlsx`, GeoJSON), `.jsonl`, `.npz`
+and Parquet sets, Solomon's VRPTW files, KU Leuven's (T)OPTW files, and files of tourist trips
+(TTDP).
 Files are data from outside: sizes are limited, nothing in them is executed, and every complaint
 names the file, the field and the value.
 """
@@ -23,10 +24,11 @@ from decost.files.arrays import arrays_of, read_arrays
 from decost.files.benchmarks import Profit, Truncate, read_leuven, read_solomon, read_trip
 from decost.files.calendar import Dates, plan_as_calendar, require_calendar
 from decost.files.cells import text_of
-from decost.files.instances import instance_dict, instance_of, pretty
+from decost.files.instances import instance_dict, instance_of, pretty, with_vehicles
 from decost.files.json import parsed
 from decost.files.limits import FormatError
 from decost.files.lines import holds_lines, read_lines
+from decost.files.parts import holds_parts, read_whole, write_parts
 from decost.files.plan_geojson import plan_as_geojson, require_degrees
 from decost.files.plans import read_solution, read_solutions
 from decost.files.points import holds_features
@@ -47,6 +49,7 @@ from decost.files.workbooks import holds_workbook
 from decost.files.writing import replacing, write_text
 from decost.method.result import Result
 from decost.problem.instance import MAX_STOPS, Instance, InstanceError
+from decost.problem.plan import Solution, Ways
 from decost.problem.versions import version_of
 
 __all__ = ["read", "read_any", "read_set", "read_solution", "read_solutions", "write"]
@@ -84,7 +87,7 @@ def read(
         Beside a table of places: the speed of vehicles that have none of their own, "4.5 km/h".
     travel
         Beside a table of places: the file of a table of travel times, or several by the names of
-        profiles.
+        profiles. Beside any instance with lat and lon: `Streets`.
 
     Raises
     ------
@@ -109,7 +112,7 @@ def read_set(
     speed: float | str | None = None,
     travel: Travel | None = None,
 ) -> list[Instance]:
-    """Read a set of instances (`.npz` or `.jsonl`); a single instance is a set of one.
+    """Read a set of instances (`.npz`, `.jsonl`, Parquet); a single instance is a set of one.
 
     The parameters are those of `read`.
     """
@@ -126,6 +129,8 @@ def read_any(
     if truncate not in ("auto", "none", *range(10)):
         raise FormatError(f"truncate = {truncate!r}: must be from 0 to 9, none or auto")
     path = Path(path)
+    if holds_parts(path):
+        return _read_parts(path, profit, truncate, beside), True
     try:
         with path.open("rb") as file:  # once only: it may be a pipe
             data = file.read(limits.MAX_BYTES + 1)
@@ -138,6 +143,8 @@ def read_any(
         limits.require_size(path, data, limits.MAX_SET_BYTES if is_set else limits.MAX_BYTES)
         if not is_set and (table := _read_table(path, data, profit, truncate, beside)):
             return [table], False
+        if beside.streets is not None and is_set:
+            raise FormatError(f"{path}: holds a set, and streets are for one instance")
         if beside.tables:
             raise FormatError(
                 f"{path}: tables of vehicles or travel times, and a speed, go with a table of "
@@ -156,12 +163,27 @@ def read_any(
             instances = read_lines(path, data)
         else:
             text = limits.decoded(path, data)
-            instances = [_read_text(path, text, profit, truncate, vehicles)]
+            instances = [_read_text(path, text, profit, truncate, beside)]
         if vehicles is not None:
-            instances = [_with_vehicles(instance, vehicles) for instance in instances]
+            instances = [with_vehicles(instance, vehicles) for instance in instances]
     except InstanceError as error:
         raise limits.refusal(path, error) from None
     return instances, is_set
+
+
+def _read_parts(path: Path, profit: Profit, truncate: Truncate, beside: Beside) -> list[Instance]:
+    """Read a set of Parquet that fits into memory."""
+    return read_whole(path, vehicles_of_parts(path, profit, truncate, beside))
+
+
+def vehicles_of_parts(path: Path, profit: Profit, truncate: Truncate, beside: Beside) -> int | None:
+    """Give the number of vehicles to read a set of Parquet with; nothing else can be chosen."""
+    if beside.tables or (profit, truncate) != ("fixed", "auto"):
+        raise FormatError(
+            f"{path}: a set says profits, speeds and travel times itself; only the number of "
+            "vehicles can be another"
+        )
+    return beside.vehicles if isinstance(beside.vehicles, int) else None
 
 
 def _read_table(
@@ -204,8 +226,9 @@ def write(
     vehicles: str | Path | None = None,
     travel: str | Path | None = None,
     date: Dates | None = None,
+    ways: Ways | None = None,
 ) -> None:
-    """Write an instance or a result, or a set of instances as `.npz` or `.jsonl`.
+    """Write an instance or a result, or a set of instances as `.npz`, `.jsonl` or `.parquet`.
 
     The file is written whole or not at all. With one of the endings of a set, an instance is
     written as a set of one; with that of a table (`.csv`, `.tsv`, `.xlsx`, for an instance
@@ -222,6 +245,8 @@ def write(
         Of an instance as text or GeoJSON: the files for its vehicles and travel times.
     date
         Of a calendar: the first day of the plan, as 2026-05-04, or one for each vehicle by its id.
+    ways
+        Of a result as `.geojson`: its ways along streets, as `Streets.ways` gives them.
 
     Raises
     ------
@@ -240,20 +265,28 @@ def write(
     if isinstance(thing, Result) and table and Path(path).suffix.lower() != ".geojson":
         write_result(thing, path)
         return
-    if isinstance(thing, Instance) and Path(path).suffix in (".npz", ".jsonl"):
+    if isinstance(thing, Instance) and Path(path).suffix in (".npz", ".jsonl", ".parquet"):
         thing = [thing]
     if isinstance(thing, Result):
-        write_text(path, _plan_text(thing, path, date))
+        write_text(path, _plan_text(thing, path, date, ways))
     elif isinstance(thing, Instance):
         text = pretty(_described(path, thing))
         limits.require_size(path, text, limits.MAX_BYTES)
         write_text(path, text)
+    elif isinstance(thing, Solution):
+        raise FormatError(f"{path}: a plan is written with its instance: give the Result")
+    elif not isinstance(thing, Sequence) or not all(isinstance(one, Instance) for one in thing):
+        raise FormatError(
+            f"{path}: an Instance, a list of them or a Result is written, not this {_kind(thing)}"
+        )
     elif not thing:
         raise FormatError(f"{path}: a set needs at least one instance")
     elif Path(path).suffix == ".npz":
         arrays = arrays_of(path, thing)
         with replacing(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **arrays)
+    elif Path(path).suffix == ".parquet":
+        write_parts(thing, path)
     elif Path(path).suffix == ".jsonl":
         lines = (
             json.dumps(_described(f"{path}: instance {k}", one)) + "\n"
@@ -261,7 +294,14 @@ def write(
         )
         write_text(path, "".join(lines))
     else:
-        raise FormatError(f"{path}: a set is written to a .npz or .jsonl file")
+        raise FormatError(f"{path}: a set is written to a .npz, .jsonl or .parquet file")
+
+
+def _kind(thing: object) -> str:
+    if not isinstance(thing, Sequence):
+        return type(thing).__name__
+    other = next(type(one).__name__ for one in thing if not isinstance(one, Instance))
+    return f"{type(thing).__name__} with a {other}"
 
 
 def require_plan_file(path: str | Path, instance: Instance, date: Dates | None = None) -> None:
@@ -275,14 +315,19 @@ def require_plan_file(path: str | Path, instance: Instance, date: Dates | None =
         raise FormatError(f"{path}: a page is written by result.report, or by --report")
 
 
-def _plan_text(result: Result, path: str | Path, date: Dates | None) -> str:
+def _plan_text(result: Result, path: str | Path, date: Dates | None, ways: Ways | None) -> str:
     """Give a plan as the ending of its file asks for."""
     require_plan_file(path, result.instance, date)
     ending = Path(path).suffix.lower()
     if ending == ".ics":
         return plan_as_calendar(path, result.instance, result.solution, date)
     if ending == ".geojson":
-        return plan_as_geojson(result.instance, result.solution)
+        return plan_as_geojson(result.instance, result.solution, ways)
+    return plan_text(result)
+
+
+def plan_text(result: Result) -> str:
+    """Give a plan as JSON, as `read_solution` reads it."""
     version = version_of(result.instance)
     head = {"format": "decost-solution", "version": version, "instance": result.instance.name}
     return json.dumps(head | result.to_dict(), indent=1) + "\n"
@@ -295,21 +340,14 @@ def _described(where: str | Path, instance: Instance) -> dict[str, Any]:
         raise limits.refusal(where, error) from None
 
 
-def _with_vehicles(instance: Instance, vehicles: int) -> Instance:
-    if instance.vehicles == vehicles:
-        return instance
-    if not instance.alike:
-        raise InstanceError(
-            f"vehicles = {vehicles}: the file has {instance.vehicles}, with properties of their own"
-        )
-    return instance.replace(vehicles=vehicles)
-
-
 def _read_text(
-    path: Path, text: str, profit: Profit, truncate: Truncate, vehicles: int | None
+    path: Path, text: str, profit: Profit, truncate: Truncate, beside: Beside
 ) -> Instance:
     if text.lstrip().startswith("{"):
-        return instance_of(path, parsed(path, text))
+        return instance_of(path, parsed(path, text), beside.streets)
+    if beside.streets is not None:
+        raise FormatError(f"{path}: streets need places with lat and lon, and these have none")
+    vehicles = beside.vehicles if isinstance(beside.vehicles, int) else None
     # Of a file with more lines, or more words in a line, than an instance can have, the rest is
     # not looked at: what is there already is too much.
     lines = islice(re.finditer(r"\S[^\r\n]*", text), MAX_STOPS + 100)

@@ -12,7 +12,7 @@ from decost.files.table_writing import rows_of_result
 from decost.files.tables import Tables, instance_of_tables, sheet_of_words
 from decost.method.result import Result
 from decost.problem.instance import Instance
-from decost.problem.records import Vehicle
+from decost.problem.records import TravelTimes, Vehicle
 
 Frame: TypeAlias = Any
 """A data frame of pandas or polars."""
@@ -25,7 +25,7 @@ def from_frame(
     *,
     vehicles: int | Frame | Sequence[str | Vehicle] | None = None,
     speed: float | str | None = None,
-    travel: Frame | Mapping[str, Frame] | None = None,
+    travel: Frame | Mapping[str, Frame] | TravelTimes | None = None,
     name: str = "",
 ) -> Instance:
     """Make an instance of data frames, with the columns of tables in files.
@@ -41,7 +41,7 @@ def from_frame(
         Speed of vehicles that have none of their own, such as "4.5 km/h".
     travel
         Travel times: names in the columns and in the index (of polars: in the first column); or
-        several such frames by the names of profiles.
+        several such frames by the names of profiles; or `Streets`, which know them.
     name
         What to call the instance.
 
@@ -59,7 +59,9 @@ def from_frame(
         tables.fleet = [one for one in vehicles if isinstance(one, Vehicle)]
     elif vehicles is not None:
         tables.vehicles = [_sheet("vehicles", vehicles)]
-    if travel is not None:
+    if isinstance(travel, TravelTimes):
+        tables.streets = travel
+    elif travel is not None:
         several = travel if isinstance(travel, Mapping) else {"": travel}
         tables.travel = {
             profile: _matrix(f"travel {profile}".strip(), one) for profile, one in several.items()

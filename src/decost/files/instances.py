@@ -12,7 +12,8 @@ from pydantic import Field, ValidationError
 from decost.files.json import Schema
 from decost.files.limits import FormatError
 from decost.files.records import FIELDS, instance_of_records, records_of
-from decost.problem.instance import MAX_STOPS, Instance
+from decost.problem.instance import MAX_STOPS, Instance, InstanceError
+from decost.problem.records import TravelTimes
 from decost.problem.validation import first_fault
 from decost.problem.versions import version_of
 
@@ -55,19 +56,24 @@ class _InstanceFile(Schema):
     travel: list[_Row] | None = Field(None, max_length=MAX_STOPS + 2, fail_fast=True)
 
 
-def instance_of(where: str | Path, data: Any) -> Instance:
-    """Make the instance that parsed JSON describes."""
+def instance_of(where: str | Path, data: Any, streets: TravelTimes | None = None) -> Instance:
+    """Make the instance that parsed JSON describes; streets may know its travel times."""
     if isinstance(data, dict) and data.get("version") == 2:
-        return instance_of_records(where, data)
-    file = _version_1(where, data)
+        return instance_of_records(where, data, streets)
+    if streets is not None:
+        raise FormatError(f"{where}: streets need places with lat and lon, and these have none")
+    given = data.get("travel") if isinstance(data, dict) else None
+    known = isinstance(given, np.ndarray)
+    file = _version_1(where, data | {"travel": None} if known else data)
+    travel: Any = given if known else file.travel
     stops = file.stops
     places = [("depot", file.depot), *((f"stops[{k}]", stop) for k, stop in enumerate(stops))]
     if file.end is not None:
         places.append(("end", file.end))
     points = [(place.x, place.y) for _, place in places]
-    known = [None not in point for point in points]
-    for (name, place), complete in zip(places, known, strict=True):
-        if not complete and (file.travel is None or any(known) or place.x != place.y):
+    placed = [None not in point for point in points]
+    for (name, place), complete in zip(places, placed, strict=True):
+        if not complete and (travel is None or any(placed) or place.x != place.y):
             axis = "y" if place.x is not None else "x"
             raise FormatError(f"{where}: {name}.{axis}: missing")
     for k, stop in enumerate(stops):
@@ -81,11 +87,11 @@ def instance_of(where: str | Path, data: Any) -> Instance:
                 f"{where}: stops[{k}].max_stay = {stop.max_stay}: "
                 f"is less than min_stay = {stop.min_stay}"
             )
-    if file.travel is not None:
+    if travel is not None:
         shape = len(places)
-        if len(file.travel) != shape:
-            raise FormatError(f"{where}: travel: has {len(file.travel)} rows, must be {shape}")
-        for k, row in enumerate(file.travel):
+        if len(travel) != shape:
+            raise FormatError(f"{where}: travel: has {len(travel)} rows, must be {shape}")
+        for k, row in enumerate(travel):
             if len(row) != shape:
                 raise FormatError(f"{where}: travel[{k}]: has {len(row)} entries, must be {shape}")
     ids = None
@@ -93,8 +99,8 @@ def instance_of(where: str | Path, data: Any) -> Instance:
         ids = [str(k + 1) if stop.id is None else stop.id for k, stop in enumerate(stops)]
     return Instance(
         budget=file.budget,
-        xy=np.array(points, dtype=np.float64) if all(known) else None,
-        travel=file.travel,
+        xy=np.array(points, dtype=np.float64) if all(placed) else None,
+        travel=travel,
         speed=file.speed,
         separate_end=file.end is not None,
         open=[0.0, *(stop.open for stop in stops)],
@@ -153,3 +159,14 @@ def pretty(data: dict[str, Any]) -> str:
             text = lines(value, " ")
         parts.append(f'"{field}": {text}')
     return "{\n " + ",\n ".join(parts) + "\n}\n"
+
+
+def with_vehicles(instance: Instance, vehicles: int) -> Instance:
+    """Give an instance another number of vehicles, if all are alike."""
+    if instance.vehicles == vehicles:
+        return instance
+    if not instance.alike:
+        raise InstanceError(
+            f"vehicles = {vehicles}: the file has {instance.vehicles}, with properties of their own"
+        )
+    return instance.replace(vehicles=vehicles)

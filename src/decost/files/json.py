@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
@@ -73,8 +74,8 @@ def parsed(where: str | Path, text: str) -> Any:
         names = _NUMBERS.sub("[]", text)
         if len(names) < len(text):  # the quicker reader does not see names that are given twice
             with suppress(ValueError):  # and the slower one says better what is wrong
-                json.loads(names, object_pairs_hook=unique)
-                return from_json(text)
+                shape = json.loads(names, object_pairs_hook=unique)
+                return _with_array(from_json(text), shape)
         return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise FormatError(
@@ -86,6 +87,20 @@ def parsed(where: str | Path, text: str) -> Any:
         raise
     except ValueError as error:
         raise FormatError(f"{where}: broken JSON: {error}") from None
+
+
+def _with_array(data: Any, shape: Any) -> Any:
+    """Make an array of a matrix `travel`, for which a schema would take several times as long.
+
+    In `shape` lists that hold numbers alone are empty.
+    """
+    rows = shape.get("travel") if isinstance(shape, dict) else None
+    if isinstance(rows, list) and rows and not any(row != [] for row in rows):
+        lists = data["travel"]
+        if len({len(row) for row in lists} | {len(lists)}) == 1:
+            with suppress(OverflowError):
+                data["travel"] = np.array(lists, dtype=np.float64)
+    return data
 
 
 def validated(schema: type[AnySchema], where: str | Path, data: Any) -> AnySchema:

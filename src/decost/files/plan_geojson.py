@@ -11,7 +11,7 @@ from decost.files.limits import FormatError
 from decost.problem.checker import choose_alternatives
 from decost.problem.instance import Instance
 from decost.problem.names import place_name, place_of, stop_name, time_text
-from decost.problem.plan import Route, Solution
+from decost.problem.plan import Route, Solution, Ways
 
 _MOST_LONGITUDE = 180.0
 
@@ -22,13 +22,13 @@ def require_degrees(path: str | Path, instance: Instance) -> None:
         raise FormatError(f"{path}: GeoJSON needs places with lat and lon, and these have none")
 
 
-def plan_as_geojson(instance: Instance, solution: Solution) -> str:
-    """Give a plan as GeoJSON."""
+def plan_as_geojson(instance: Instance, solution: Solution, ways: Ways | None = None) -> str:
+    """Give a plan as GeoJSON; its ways are straight unless they are given."""
     solution = choose_alternatives(instance, solution)
     features = [
         feature
         for vehicle, route in enumerate(solution.routes)
-        for feature in _features(instance, vehicle, route)
+        for feature in _features(instance, vehicle, route, ways)
     ]
     visited = {visit.stop for visit in solution.visits}
     features += [
@@ -41,12 +41,17 @@ def plan_as_geojson(instance: Instance, solution: Solution) -> str:
     return f'{{"type": "FeatureCollection", "name": {name}, "features": [\n{lines}\n]}}\n'
 
 
-def _features(instance: Instance, vehicle: int, route: Route) -> list[dict[str, Any]]:
+def _features(
+    instance: Instance, vehicle: int, route: Route, ways: Ways | None
+) -> list[dict[str, Any]]:
     """Give the line of a route, its start and end, and its visits."""
     mine = instance.fleet[min(vehicle, instance.vehicles - 1)]
     if not route.visits and not (mine.underway and mine.start != mine.end):
         return []
     places = [mine.start, *(place_of(instance, visit) for visit in route.visits), mine.end]
+    positions = [_position(instance, place) for place in places]
+    if ways is not None:
+        positions = [point for way in ways[vehicle] for point in way.tolist()]
     whose = {"vehicle": mine.id}
     times = {
         "depart": time_text(instance, route.depart),
@@ -56,7 +61,7 @@ def _features(instance: Instance, vehicle: int, route: Route) -> list[dict[str, 
     features = [
         {
             "type": "Feature",
-            "geometry": _line([_position(instance, place) for place in places]),
+            "geometry": _line(positions),
             "properties": {"kind": "route"} | whose | times,
         }
     ]

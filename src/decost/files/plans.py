@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
@@ -13,6 +13,7 @@ from pydantic import Field
 from decost.files.json import Schema, parsed, read_json, validated
 from decost.files.limits import FormatError
 from decost.files.lines import lines_of
+from decost.files.parts import holds_parts, plans_in
 from decost.problem.checker import choose_alternatives
 from decost.problem.instance import MAX_STOPS, MAX_VEHICLES, Instance
 from decost.problem.plan import Route, Solution, Visit, alternative_numbers, timed_route
@@ -74,27 +75,36 @@ def read_solution(path: str | Path, instance: Instance) -> Solution:
 
 
 def read_solutions(path: str | Path, instances: Sequence[Instance]) -> dict[int, Solution]:
-    """Read the plans of a set, one JSON line each, by the `index` of their instance.
+    """Read the plans of a set, JSON lines or Parquet, by the `index` of their instance.
 
     An instance that could not be solved has an `error` in its line instead of a plan.
     """
     plans: dict[int, Solution] = {}
     seen: set[int] = set()
-    with Path(path).open("rb") as file:
-        for number, line in lines_of(path, file):
-            where = f"{path}: line {number}"
-            data = parsed(where, line)
-            index = data.get("index") if isinstance(data, dict) else None
-            if not isinstance(index, int) or not 0 <= index < len(instances) or index in seen:
-                raise FormatError(
-                    f"{where}: index = {index!r}: must be from 0 to {len(instances) - 1}, once each"
-                )
-            seen.add(index)
-            if data.get("status") != "failed":
-                plans[index] = solution_of(where, data, instances[index])
+    for where, data in _rows(Path(path)):
+        index = data.get("index") if isinstance(data, dict) else None
+        if not isinstance(index, int) or not 0 <= index < len(instances) or index in seen:
+            raise FormatError(
+                f"{where}: index = {index!r}: must be from 0 to {len(instances) - 1}, once each"
+            )
+        seen.add(index)
+        if data.get("status") != "failed":
+            plans[index] = solution_of(where, data, instances[index])
     if not plans:
         raise FormatError(f"{path}: holds no plan")
     return plans
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """Give the plans of a set, and where each of them is."""
+    if holds_parts(path):
+        for row in plans_in(path):
+            yield f"{path}: index {row['index']}", row
+        return
+    with path.open("rb") as file:
+        for number, line in lines_of(path, file):
+            where = f"{path}: line {number}"
+            yield where, parsed(where, line)
 
 
 def solution_of(where: str | Path, data: Any, instance: Instance) -> Solution:

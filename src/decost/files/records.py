@@ -14,7 +14,7 @@ from decost.files.limits import FormatError
 from decost.problem.clock_times import format_time
 from decost.problem.fields import MAX_ALTERNATIVES, MAX_STOPS, MAX_VEHICLES, FloatArray
 from decost.problem.instance import DETOUR, Instance, InstanceError
-from decost.problem.records import Alternative, Place, Stop, Vehicle
+from decost.problem.records import Alternative, Place, Stop, TravelTimes, Vehicle
 from decost.problem.speeds import format_speed
 
 # Fields of an alternative that are left out of a file when they are at their default.
@@ -140,15 +140,16 @@ class _Matrices(Schema):
     travel: dict[str, _Matrix]
 
 
-def instance_of_records(where: str | Path, data: Any) -> Instance:
-    """Make the instance that parsed JSON of version 2 describes."""
+def instance_of_records(
+    where: str | Path, data: Any, streets: TravelTimes | None = None
+) -> Instance:
+    """Make the instance that parsed JSON of version 2 describes; streets may know travel times."""
     file = validated(_InstanceFile, where, data)
-    travel: Any = None
+    travel: Any = streets
     if file.travel is not None:
-        schema: Any = _Matrices if isinstance(file.travel, dict) else _OneMatrix
-        travel = validated(schema, where, {"travel": file.travel}).travel
-        for name, matrix in travel.items() if isinstance(travel, dict) else [(None, travel)]:
-            _require_square(where, "travel" if name is None else f"travel.{name}", matrix)
+        if streets is not None:
+            raise FormatError(f"{where}: travel: has travel times of its own, and needs no streets")
+        travel = _travel(where, file.travel)
     return Instance.build(
         name=file.name,
         unit=file.unit,
@@ -168,6 +169,17 @@ def instance_of_records(where: str | Path, data: Any) -> Instance:
         stops=[_stop(stop) for stop in file.stops],
         travel=travel,
     )
+
+
+def _travel(where: str | Path, given: Any) -> Any:
+    """Read a matrix, or several by name."""
+    if isinstance(given, np.ndarray):
+        return given
+    schema: Any = _Matrices if isinstance(given, dict) else _OneMatrix
+    travel = validated(schema, where, {"travel": given}).travel
+    for name, matrix in travel.items() if isinstance(travel, dict) else [(None, travel)]:
+        _require_square(where, "travel" if name is None else f"travel.{name}", matrix)
+    return travel
 
 
 class _StopsFile(Schema):

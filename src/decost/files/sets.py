@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 
 from decost import __version__
 from decost.files.limits import FormatError
-from decost.files.writing import is_special, linked, lock, replacing, require_writable
+from decost.files.writing import is_special, lock, part_of, replacing, require_writable
 from decost.problem.instance import Instance
 
 _HEAD = b'{"format": "decost-part"'
@@ -114,6 +115,12 @@ class PartFile(Rows):
 
     def finish(self) -> None:
         """Put all lines, in order, in the place of the old output, and remove the part."""
+        if self.out.suffix.lower() == ".parquet":
+            from decost.files.parquet import write_plans
+
+            write_plans(self.out, self._some_rows(), {})
+            self.discard()
+            return
         with replacing(self.out) as temporary, temporary.open("wb") as file:
             for index in sorted(self._place):
                 file.write(self._read(index))
@@ -121,15 +128,15 @@ class PartFile(Rows):
             os.fsync(file.fileno())  # since the part goes
         self.discard()
 
+    def _some_rows(self) -> Iterator[list[dict[str, Any]]]:
+        """Give all rows in order, some at a time."""
+        order = iter(sorted(self._place))
+        while some := list(islice(order, 2_000)):
+            yield [json.loads(self._read(index)) for index in some]
+
     def discard(self) -> None:
         """Remove the part."""
         self.path.unlink(missing_ok=True)
-
-
-def part_of(out: Path) -> Path:
-    """Name the file that holds what is finished until all is."""
-    target = linked(out)
-    return target.with_name(f"{target.name}.part")
 
 
 @contextmanager
@@ -186,13 +193,7 @@ def _claimed(path: Path) -> Iterator[IO[bytes]]:
 
 def digest_of(instances: Sequence[Instance], method: str, options: BaseModel) -> str:
     """Give a digest of all that decides what a set's lines are, apart from runtimes."""
-    total = sha256()
-    given = options.model_dump(exclude={"start", "progress"})
-    for word in (__version__, method, *sorted(given), *map(repr, map(given.get, sorted(given)))):
-        _feed(total, word.encode())
-    for value in given.values():  # a file of weights may change under its name
-        if isinstance(value, str) and Path(value).is_file():
-            _feed(total, Path(value).read_bytes())
+    total = _digest_of_settings(method, options)
     for instance in instances:
         for field in Instance.__annotations__:
             value = getattr(instance, field)
@@ -201,7 +202,23 @@ def digest_of(instances: Sequence[Instance], method: str, options: BaseModel) ->
                 _feed(total, value.tobytes())
             else:
                 _feed(total, repr((field, value)).encode())
-    return total.hexdigest()
+    return str(total.hexdigest())
+
+
+def digest_of_settings(method: str, options: BaseModel) -> str:
+    """Give a digest of a method, all its options and the version."""
+    return str(_digest_of_settings(method, options).hexdigest())
+
+
+def _digest_of_settings(method: str, options: BaseModel) -> Any:
+    total = sha256()
+    given = options.model_dump(exclude={"start", "progress"})
+    for word in (__version__, method, *sorted(given), *map(repr, map(given.get, sorted(given)))):
+        _feed(total, word.encode())
+    for value in given.values():  # a file of weights may change under its name
+        if isinstance(value, str) and Path(value).is_file():
+            _feed(total, Path(value).read_bytes())
+    return total
 
 
 def _feed(total: Any, data: bytes) -> None:

@@ -22,13 +22,13 @@ from decost.files.workbooks import holds_workbook, sheets_of_workbook, workbook_
 from decost.files.writing import replacing
 from decost.method.result import Result
 from decost.problem.instance import Instance
-from decost.problem.records import Vehicle
+from decost.problem.records import TravelTimes, Vehicle
 
 _log = logging.getLogger("decost")
 
 Name: TypeAlias = str | Path
 Vehicles: TypeAlias = int | Name | Sequence[Path | str | Vehicle]
-Travel: TypeAlias = Name | Mapping[str, Name]
+Travel: TypeAlias = Name | Mapping[str, Name] | TravelTimes
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (*SEPARATORS, ".xlsx", ".geojson")
@@ -55,7 +55,8 @@ class Beside:
     speed
         Speed of all vehicles that have none of their own, such as "4.5 km/h".
     travel
-        The file of a table of travel times, or several by the names of profiles.
+        The file of a table of travel times, or several by the names of profiles; or streets, which
+        go with any instance that has lat and lon.
     """
 
     vehicles: Vehicles | None = None
@@ -63,11 +64,16 @@ class Beside:
     travel: Travel | None = None
 
     @property
+    def streets(self) -> TravelTimes | None:
+        """What knows travel times along streets."""
+        return self.travel if isinstance(self.travel, TravelTimes) else None
+
+    @property
     def tables(self) -> bool:
         """Whether there is something that only goes with a table of places."""
         return (
             self.speed is not None
-            or self.travel is not None
+            or (self.travel is not None and self.streets is None)
             or not (self.vehicles is None or isinstance(self.vehicles, int))
         )
 
@@ -113,8 +119,13 @@ def _instance(path: Path, sheets: Mapping[str, Sheet], beside: Beside) -> Instan
                 further.append(sheet_of_words("--vehicle", one))
         tables.vehicles = [*tables.vehicles, *further]
         tables.fleet = [one for one in given if isinstance(one, Vehicle)]
-    if beside.travel is not None:
-        files = beside.travel if isinstance(beside.travel, Mapping) else {"": beside.travel}
+    if beside.streets is not None:
+        if tables.travel:
+            raise FormatError(f"{path}: travel: has travel times of its own, and needs no streets")
+        tables.streets = beside.streets
+    elif beside.travel is not None:
+        files: Any = beside.travel
+        files = files if isinstance(files, Mapping) else {"": files}
         tables.travel = {name: _sheet(file, None, "travel") for name, file in files.items()}
     tables.speed = beside.speed
     return instance_of_tables(tables)

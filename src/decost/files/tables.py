@@ -27,7 +27,7 @@ from decost.files.matrices import matrix_of
 from decost.problem.clock_times import parse_time
 from decost.problem.fields import MAX_STOPS
 from decost.problem.instance import Instance, InstanceError
-from decost.problem.records import Alternative, Place, Stop, Vehicle
+from decost.problem.records import Alternative, Place, Stop, TravelTimes, Vehicle
 
 EVERYONE = "*"
 """Name of the row of a table of vehicles that says what holds for all."""
@@ -53,6 +53,8 @@ class Tables:
         How many equal vehicles there are, if no sheet names them.
     travel
         Travel times by profile; the name of a single one is "".
+    streets
+        What knows travel times between lat, lon, instead of a table.
     speed
         Speed of all that have none of their own.
     name
@@ -64,6 +66,7 @@ class Tables:
     fleet: Sequence[Vehicle] = ()
     count: int | None = None
     travel: Mapping[str, Sheet] = field(default_factory=dict)
+    streets: TravelTimes | None = None
     speed: Value = None
     name: str = ""
 
@@ -417,7 +420,7 @@ class _Reading:
         for wanted, needed in (
             ("due", True),
             ("begin", clock),
-            ("speed", self.geographic and not self.tables.travel),
+            ("speed", self.geographic and not self.tables.travel and not self.tables.streets),
         ):
             for one, row in fleet if needed and wanted not in self.everyone else ():
                 if getattr(one, wanted) is not None:
@@ -434,7 +437,7 @@ class _Reading:
     def _travel(self, stops: Sequence[Stop], places: Sequence[Place], home: str | None) -> Any:
         """Put travel times into the order of an instance."""
         if not self.tables.travel:
-            return None
+            return self.tables.streets
         starts = [] if DEPOT in self.kinds.values() else [one.start for one, _ in self.fleet]
         names = [home or next((one for one in starts if isinstance(one, str)), DEPOT)]
         names += [stop.id or str(k) for k, stop in enumerate(stops, 1)]

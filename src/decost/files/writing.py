@@ -30,7 +30,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     require_writable(path)
     if is_special(path):
-        yield Path(path)
+        try:
+            yield Path(path)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         return
     target = linked(path)
     _remove_leftovers(target.parent)
@@ -89,6 +92,12 @@ def lock(file: IO[Any]) -> bool:
 def linked(path: str | Path) -> Path:
     """Where a link leads, so that the file there is replaced and not the link."""
     return Path(os.path.realpath(path))
+
+
+def part_of(out: Path) -> Path:
+    """Name the file that holds what is finished until all is."""
+    target = linked(out)
+    return target.with_name(f"{target.name}.part")
 
 
 def is_special(path: str | Path) -> bool:

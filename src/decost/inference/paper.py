@@ -246,7 +246,7 @@ def _encode(
             copy(tensors.forth_bias[layer], between[i])
         multiply(rows, hidden, tensors.into[layer], parts)
         for p in range(positions):
-            _attend(tensors.edge[layer], tables, b, p * nodes, scratch)
+            _attend(tensors.edge[layer], tables, b, p * nodes, scratch, halt)
         multiply(rows, added, tensors.out[layer], hidden)
         scale, shift = tensors.first_scale[layer], tensors.first_shift[layer]
         for p in range(positions):
@@ -266,7 +266,7 @@ def _encode(
 
 
 @row
-def _attend(edge: Floats, tables: Tables, b: int, first: int, scratch: Scratch) -> None:
+def _attend(edge: Floats, tables: Tables, b: int, first: int, scratch: Scratch, halt: Halt) -> None:
     """Mix the nodes of one position by their attention to one another."""
     nodes, heads = tables.size[b], len(edge)
     width = scratch.hidden.shape[1]
@@ -280,6 +280,8 @@ def _attend(edge: Floats, tables: Tables, b: int, first: int, scratch: Scratch) 
     for head in range(heads):
         begins, bias = head * each, scale * edge[head]
         for i in range(nodes):
+            if halt[0] != 0:
+                return
             ways = tables.travel[b, i]
             for j in range(nodes):
                 score[j] = bias * np.float32(ways[j] * unit)

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from decost.compiled import Halt
 from decost.draws import RandomState, random_state
+from decost.inference.beam import Beam, make_beam
 from decost.inference.paper import PaperPlanner
 from decost.inference.prefix import PrefixPlanner
 from decost.inference.problems import SYMMETRIES, Tables, load_tables, turns_of
@@ -24,12 +25,16 @@ from decost.method.features import FEATURES
 from decost.method.options import Method, Options
 from decost.method.result import Result
 from decost.method.value import judged
-from decost.problem.instance import TOLERANCE, BoolArray, FloatArray, Instance, IntArray
+from decost.problem.instance import TOLERANCE, FloatArray, Instance, IntArray
 from decost.problem.plan import Solution, make_solution
+from decost.timeline.network import useful_pairs
 from decost.timeline.routes import best_solution, with_required
 
 TOGETHER = 1 << 22
 """Most entries of the travel times that are in one batch of large instances."""
+
+TABLE_TIME = 8e-9
+"""Seconds to make tables for a network, at most, for each pair of useful alternatives."""
 
 SAMPLES = 128
 """Routes of an instance that are drawn together."""
@@ -54,6 +59,12 @@ class PolicyOptions(Options):
     )
     samples: int = Field(
         default=0, ge=0, le=10**5, description="routes drawn at random besides the likeliest"
+    )
+    beam: int = Field(
+        default=0,
+        ge=0,
+        le=10**4,
+        description="beginnings of routes that are carried on side by side, besides the likeliest",
     )
     stay_optimisation: bool = Field(
         default=True, description="stage two, which makes the predicted stays optimal"
@@ -98,6 +109,8 @@ def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[R
     planner = _load(options.weights, options.device)
     if not (planner.predicts_stays or options.stay_optimisation):
         raise WeightsError(f"weights = {options.weights}: its network predicts no stays")
+    if options.beam and not isinstance(planner, PrefixPlanner):
+        raise ValueError(f"beam = {options.beam}: takes a prefix network, on the CPU")
     results: list[Result] = []
     for part in _parts(instances):
         results += _plan(part, planner, options, deadline)
@@ -114,6 +127,9 @@ def _plan(
     samples = SYMMETRIES if turning else 1
     team = _Team(planner, options, deadline)
     best = team.best_plans(instances, LIKELIEST, samples, turning=turning)
+    if options.beam and deadline.left > 0:
+        others = team.best_plans(instances, LIKELIEST, 2 * options.beam, beam=options.beam)
+        best = [max(pair, key=itemgetter(0)) for pair in zip(best, others, strict=True)]
     if deadline.interrupted:
         raise KeyboardInterrupt
     for row, instance in enumerate(instances if options.samples else ()):
@@ -138,11 +154,15 @@ def _draw(instance: Instance, team: _Team) -> Iterator[_Plan]:
 
 @dataclass(frozen=True)
 class _Part:
-    """Routes of one turn of vehicles, of the instances that have so many turns."""
+    """Routes of one turn of vehicles, of the instances that have so many turns.
+
+    `origin` tells which sample of the turn before each goes on with, (row, sample).
+    """
 
     rows: list[int]
     tables: Tables
     walks: Walks
+    origin: IntArray
 
     def plan(self, at: int, sample: int) -> tuple[list[list[int]], list[list[float]]]:
         """Give the routes of a sample of an instance, and the predicted stays."""
@@ -168,13 +188,17 @@ class _Team:
         samples: int,
         *,
         turning: bool = False,
+        beam: int = 0,
     ) -> list[_Plan]:
-        """Build plans, and give the best sample of each instance."""
+        """Build plans, and give the best sample of each instance; a beam has half of them."""
         turns = [turns_of(instance) for instance in instances]
         most = max((instance.nodes for instance in instances), default=1)
         seen = np.zeros((len(instances), samples, most), dtype=np.bool_)
         value = np.zeros((len(instances), samples))
+        rows_of_beam = make_beam(len(instances), beam) if beam else None
         parts = []
+        if not self.deadline.allows(TABLE_TIME * sum(map(useful_pairs, instances))):
+            turns = [[] for _ in instances]
         for number in range(max(map(len, turns), default=0)):
             if number > 0 and self.deadline.left <= 0:
                 break  # the others stay where they are
@@ -182,26 +206,27 @@ class _Team:
             tables = load_tables(
                 [instances[row] for row in rows], [turns[row][number] for row in rows]
             )
-            walks = self._walk(tables, np.array(rows), seen, random, turning=turning)
-            value[rows] += walks.value
-            parts.append(_Part(rows, tables, walks))
+            wish = Wish(turning, self.options.stay_optimisation, random, np.array(rows), seen)
+            walks = self._walk(tables, wish, rows_of_beam)
+            origin = np.tile(np.arange(samples), (len(rows), 1))
+            if rows_of_beam is not None:
+                origin[:, :beam] = rows_of_beam.origin[rows]
+            value[rows] = np.take_along_axis(value[rows], origin, 1) + walks.value
+            parts.append(_Part(rows, tables, walks, origin))
         return list(_best_samples(value, parts))
 
-    def _walk(
-        self,
-        tables: Tables,
-        rows: IntArray,
-        seen: BoolArray,
-        random: RandomState,
-        *,
-        turning: bool,
-    ) -> Walks:
+    def _walk(self, tables: Tables, wish: Wish, beam: Beam | None) -> Walks:
         """Let the network build routes, out of reach of signals, until time is over."""
-        wish = Wish(turning, self.options.stay_optimisation, random, rows, seen)
-        walks, halt = room_for_walks(tables, seen.shape[1]), np.zeros(1, dtype=np.uint8)
-        self.deadline.run(
-            lambda: self.planner.walk(tables, wish, walks, halt), lambda: halt.fill(1)
-        )
+        walks, halt = room_for_walks(tables, wish.seen.shape[1]), np.zeros(1, dtype=np.uint8)
+
+        def walk() -> None:
+            if beam is None:
+                self.planner.walk(tables, wish, walks, halt)
+            else:
+                assert isinstance(self.planner, PrefixPlanner)
+                self.planner.walk_beam(tables, wish, walks, beam, halt)
+
+        self.deadline.run(walk, lambda: halt.fill(1))
         return walks
 
 
@@ -212,11 +237,12 @@ def _best_samples(value: FloatArray, parts: Sequence[_Part]) -> Iterator[_Plan]:
     chosen = (value >= (most - TOLERANCE / 1000 * np.abs(most))[:, None]).argmax(1).tolist()
     routes: list[list[list[int]]] = [[] for _ in chosen]
     stays: list[list[list[float]]] = [[] for _ in chosen]
-    for part in parts:
+    for part in reversed(parts):
         for at, row in enumerate(part.rows):
             some, times = part.plan(at, chosen[row])
-            routes[row] += some
-            stays[row] += times
+            routes[row] = some + routes[row]
+            stays[row] = times + stays[row]
+            chosen[row] = int(part.origin[at, chosen[row]])
     yield from zip(most.tolist(), routes, stays, strict=True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from decost.inference.shapes import PAIR_FEATURES, TOKEN_FEATURES, NetworkConfig
 from decost.inference.view import Scene, describe
 from decost.inference.walks import NO_SHARE, State, Walks, Wish, begin, choose, go_home, move
 from decost.problem.instance import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from decost.inference.beam import Beam
 
 ROWS = 512
 """Candidates that are encoded together, if there are so many."""
@@ -119,7 +122,19 @@ class PrefixPlanner:
         size = min(tables.node.shape[1], 1 + self.config.context)
         states = max(1, min(walks.value.shape[1], ROWS // size))
         scratch = self._scratch(states, size)
-        _walk(self.tensors, self.config.clip, tables, wish, scratch, walks, halt)
+        promising = min(self.config.promising, size - 1)
+        _walk(self.tensors, self.config.clip, promising, tables, wish, scratch, walks, halt)
+
+    def walk_beam(self, tables: Tables, wish: Wish, walks: Walks, beam: Beam, halt: Halt) -> None:
+        """Do the same with a beam, which has half as many rows as there are samples."""
+        from decost.inference.beam import walk_beam
+
+        size = min(tables.node.shape[1], 1 + self.config.context)
+        promising = min(self.config.promising, size - 1)
+        scratch = self._scratch(1, size)
+        walk_beam(
+            self.tensors, self.config.clip, promising, tables, wish, scratch, walks, beam, halt
+        )
 
     def _scratch(self, states: int, size: int) -> Scratch:
         """Make room for so many states of so many candidates each."""
@@ -155,6 +170,7 @@ class PrefixPlanner:
 def _walk(
     tensors: Tensors,
     clip: float,
+    promising: int,
     tables: Tables,
     wish: Wish,
     scratch: Scratch,
@@ -181,12 +197,12 @@ def _walk(
                         else:
                             scratch.sample[count] = s
                             position = s * SYMMETRIES // samples if wish.turning else 0
-                            _show(tensors, tables, b, state, s, position, scratch, count)
+                            show(tensors, tables, b, state, s, position, promising, scratch, count)
                             count += 1
                     s += 1
                 if count == 0:
                     continue
-                _encode(tensors, scratch, count)
+                encode(tensors, scratch, count)
                 for k in range(count):
                     one, first = scratch.sample[k], scratch.first[k]
                     many = scratch.first[k + 1] - first
@@ -206,13 +222,14 @@ def _walk(
 
 
 @row
-def _show(
+def show(
     tensors: Tensors,
     tables: Tables,
     b: int,
     state: State,
     s: int,
     position: int,
+    promising: int,
     scratch: Scratch,
     k: int,
 ) -> None:
@@ -239,6 +256,7 @@ def _show(
         state.start[s],
         state.live[s],
         position,
+        promising,
         scene,
     )
     scratch.first[k + 1] = first + count
@@ -274,7 +292,7 @@ def _normalise(plain: Floats, numbers: Floats, scale: Floats, shift: Floats) -> 
 
 
 @row
-def _encode(tensors: Tensors, scratch: Scratch, states: int) -> None:
+def encode(tensors: Tensors, scratch: Scratch, states: int) -> None:
     """Work out the worth of all candidates of some states."""
     rows = scratch.first[states]
     hidden, plain, parts, mixed = scratch.hidden, scratch.plain, scratch.parts, scratch.mixed

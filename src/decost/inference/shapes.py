@@ -64,6 +64,12 @@ class NetworkConfig(Settings):
     context: int = Field(
         default=12, ge=1, le=100_000, description="most stops that a prefix network looks at"
     )
+    promising: int = Field(
+        default=0,
+        ge=0,
+        le=100_000,
+        description="how many of these are taken for what they pay, not for an early start",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -77,6 +83,8 @@ class NetworkConfig(Settings):
     def _even_heads(self) -> NetworkConfig:
         if self.width % self.heads:
             raise ValueError(f"width = {self.width}: must be a multiple of heads = {self.heads}")
+        if self.promising > self.context:
+            raise ValueError(f"promising = {self.promising}: more than context = {self.context}")
         return self
 
 

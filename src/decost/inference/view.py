@@ -48,7 +48,7 @@ def earliest_nodes(start: FloatArray, live: BoolArray, node: IntArray) -> int:
     """List home and then the live nodes with the earliest starts; return how many there are."""
     count = 1
     node[0] = 0
-    for j in range(1, len(start)):
+    for j in range(1, len(start) if len(node) > 1 else 1):
         if not live[j]:
             continue
         if count == len(node) and start[j] >= start[node[count - 1]]:
@@ -64,6 +64,56 @@ def earliest_nodes(start: FloatArray, live: BoolArray, node: IntArray) -> int:
 
 
 @lean
+def add_promising(
+    tables: Tables,
+    b: int,
+    time: float,
+    start: FloatArray,
+    live: BoolArray,
+    node: IntArray,
+    count: int,
+) -> int:
+    """List more live nodes, those that pay most for the time that they take; return how many.
+
+    The first `count` of `node` are listed already.
+    """
+    first = count
+    last = start[node[count - 1]] if count > 1 else time
+    for j in range(1, len(start)):
+        if not live[j] or start[j] < last:
+            continue
+        listed = False
+        for c in range(1, first):
+            listed = listed or node[c] == j
+        if listed:
+            continue
+        pay = _pay(tables, b, time, start, j)
+        if count == len(node) and pay <= _pay(tables, b, time, start, node[count - 1]):
+            continue
+        if count < len(node):
+            count += 1
+        place = count - 1
+        while place > first and _pay(tables, b, time, start, node[place - 1]) < pay:
+            node[place] = node[place - 1]
+            place -= 1
+        node[place] = j
+    return count
+
+
+@lean
+def _pay(tables: Tables, b: int, time: float, start: FloatArray, j: int) -> float:
+    """Most that a node earns, for the time from now to the end of its longest stay."""
+    pieces = tables.pieces[b, j]
+    shortest = tables.min_stay[b, j]
+    rest = tables.budget[b] - tables.travel[b, j, 0] - start[j] - shortest
+    limit = min(tables.leave_by[b, j] - start[j] - shortest, rest)
+    spent = min(limit, tables.max_stay[b, j] - shortest)
+    earned = tables.reward[b, j] + best_part(pieces, 0, len(pieces), limit)
+    taken = start[j] - time + shortest + max(0.0, spent)
+    return float(earned / taken) if taken > 0.0 else np.inf
+
+
+@lean
 def describe(
     tables: Tables,
     b: int,
@@ -75,6 +125,7 @@ def describe(
     start: FloatArray,
     live: BoolArray,
     position: int,
+    promising: int,
     scene: Scene,
 ) -> int:
     """Write the candidates of a state and their features; return how many there are.
@@ -82,11 +133,14 @@ def describe(
     The vehicle of instance `b` can leave a place at a time, and that can be put off for `room`;
     `pool` holds the pieces of its time-profit function. `start` and `live` say when service could
     start at each node, and whether it can be chosen; `position` is that of the square. Of more
-    candidates than the scene has room for, those are taken that can start first.
+    candidates than the scene has room for, those are taken that can start first, and so many
+    of the others that are `promising` for what they pay.
     """
     travel, node = tables.travel[b], scene.node
     unit, profit_unit = tables.time_unit[b], tables.profit_unit[b]
-    count = earliest_nodes(start, live, node)
+    count = earliest_nodes(start, live, node[: max(1, len(node) - promising)])
+    if promising > 0:
+        count = add_promising(tables, b, time, start, live, node, count)
     pending = best_part(pool, 0, pieces, np.inf) / profit_unit
     best_rate = 0.0
     if pieces > 0:

@@ -88,6 +88,17 @@ class TrainConfig(RunConfig, NetworkConfig):
     teacher: Literal["none", "exact"] = Field(
         default="none", description="none: REINFORCE; exact: regret by exact values to go"
     )
+    imitated: str = Field(
+        default="",
+        description="with the exact teacher: more kinds of instances, as in --settings or with a"
+        " team like 50:100x3, where the plans of a search are imitated and improved upon",
+    )
+    rounds: int = Field(
+        default=1000, ge=1, le=10**6, description="of the search whose plans are imitated"
+    )
+    explored: int = Field(
+        default=7, ge=2, le=1000, description="routes drawn beside each plan that is imitated"
+    )
     episodes: int = Field(default=10_000, ge=1, le=10**8, description="instances an epoch")
     batch_size: int = Field(default=128, ge=1, le=10**5, description="instances a step")
     samples: int = Field(default=50, ge=1, le=10**5, description="routes an instance")
@@ -153,6 +164,8 @@ class TrainConfig(RunConfig, NetworkConfig):
         if self.network == "prefix" and (self.ptar or not self.stay_optimisation):
             what = "ptar" if self.ptar else "no-stay-optimisation"
             raise ValueError(f"{what}: a prefix network predicts no stays")
+        if self.imitated and self.teacher != "exact":
+            raise ValueError("imitated: goes with the exact teacher")
         if self.teacher == "exact" and self.vehicles > 1:
             raise ValueError(f"vehicles = {self.vehicles}: the exact teacher plans for one")
         if self.teacher == "exact" and (self.ptar or not self.stay_optimisation):
@@ -170,6 +183,11 @@ class TrainConfig(RunConfig, NetworkConfig):
         if self.teacher == "none" and self.samples < 2:
             raise ValueError(f"samples = {self.samples}: REINFORCE compares at least two routes")
         return self
+
+    def sources(self) -> list[Source]:
+        """Kinds of instances to train on, each as often as the others."""
+        words = self.imitated.split(",") if self.imitated else []
+        return [*super().sources(), *(_source(word, imitated=True) for word in words)]
 
     def network_config(self) -> NetworkConfig:
         """Take the part that belongs to the network."""
@@ -224,16 +242,22 @@ TRAINED = ("paper", "mixed")
 
 
 class Source(NamedTuple):
-    """A kind of random instances: a family of `decost.generate`, a size and a window."""
+    """A kind of random instances: a family of `decost.generate`, a size and a window.
+
+    Of some kinds the plans of a search are imitated; these may have teams of their own size.
+    """
 
     family: str
     nodes: int
     window: float
+    vehicles: int = 0
+    imitated: bool = False
 
     def __str__(self) -> str:
         if self.family == "files":
             return "files"
-        return f"{self.family}-{self.nodes}:{self.window:g}"
+        team = f"x{self.vehicles}" if self.vehicles else ""
+        return f"{self.family}-{self.nodes}:{self.window:g}{team}"
 
 
 def _names(text: str) -> set[str]:
@@ -241,8 +265,12 @@ def _names(text: str) -> set[str]:
     return {word.strip().lower() for word in text.split(",") if word.strip()}
 
 
-def _source(word: str) -> Source:
+def _source(word: str, *, imitated: bool = False) -> Source:
     left, colon, window = word.strip().partition(":")
+    vehicles = 0
+    if imitated and "x" in window:
+        window, _, team = window.partition("x")
+        vehicles = int(_number(f"imitated: {word!r}: vehicles", team, 1, 100))
     family, dash, nodes = left.rpartition("-")
     if not colon:
         raise ValueError(f"settings: {word!r} is not like 50:100 or mixed-14:100")
@@ -250,7 +278,7 @@ def _source(word: str) -> Source:
         raise ValueError(f"settings: {word!r}: families are {', '.join(TRAINED)}")
     size = int(_number(f"settings: {word!r}: nodes", nodes, 2, 10_000))
     width = _number(f"settings: {word!r}: window", window, 1e-6, 1e6)
-    return Source(family or "paper", size, width)
+    return Source(family or "paper", size, width, vehicles, imitated)
 
 
 def _number(field: str, word: str, least: float, most: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -13,6 +12,7 @@ from torch import Tensor
 from decost.inference.problems import Tables, Turn, load_tables, node_features
 from decost.learn.batched_stays import Batch, batch_of
 from decost.problem.instance import TOLERANCE, Instance, IntArray
+from decost.problem.once import cached_property
 from decost.timeline.network import ALL_TYPES, useful_alternatives
 
 

@@ -315,7 +315,7 @@ class PrefixNetwork(nn.Module):
         logits = self.bias.weight.new_full(flat, FORBIDDEN)  # (state, node)
         logits[:, 0] = 0.0  # nothing else is left for most of them
         for index in by_choices(state):
-            view = observe(memory, state, index, self.config.context)
+            view = observe(memory, state, index, self.config.context, self.config.promising)
             some = self.logits(view)  # (view, candidate)
             node = view.node.masked_fill(~view.live, shape[2])  # what pads goes to a column beyond
             rows = some.new_full((len(view), shape[2] + 1), FORBIDDEN).scatter(1, node, some)

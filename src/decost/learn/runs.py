@@ -262,7 +262,7 @@ def draw_instances(
         count=count,
         seed=seed,
         budget=config.budget,
-        vehicles=config.vehicles,
+        vehicles=source.vehicles or config.vehicles,
     )
     _require_plain(f"family = {source.family}", drawn)
     return drawn

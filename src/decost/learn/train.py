@@ -9,15 +9,18 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from decost.exact.exact import values_to_go
 from decost.inference.paper import STAY_DECODERS
+from decost.inference.shapes import tensor_shapes
 from decost.inference.weights import model_path
 from decost.learn import runs
 from decost.learn.checkpoint import Network, load_weights
@@ -51,7 +54,14 @@ from decost.learn.runs import (
     mean_gap,
     validation_sets,
 )
-from decost.learn.teacher import grade, lesson
+from decost.learn.teacher import (
+    Values,
+    choice_probabilities,
+    expert_routes,
+    forced_first,
+    grade,
+    lesson,
+)
 from decost.learn.threads import uses_bf16
 from decost.learn.tree import Recipe, sample_tree
 from decost.problem.instance import Instance
@@ -63,6 +73,9 @@ GROUP = 8
 PARTS = 2
 """Parts of a batch that are worked on side by side, each by one thread."""
 
+
+LEAST_IMITATION = 0.1
+"""Weight that the plans of a search keep to the end."""
 
 Run: TypeAlias = runs.Run[TrainConfig, Network]
 """A run of this training."""
@@ -100,22 +113,25 @@ def resume_run(folder: Path, **longer: Any) -> Run:
     return continue_run(folder, read, make, longer)
 
 
-def train(run: Run, report: Callable[[Run], object]) -> None:
+def train(run: Run, report: Callable[[Run], object], values_of: Values = values_to_go) -> None:
     """Train until the run is done; `report` is called after every epoch.
 
-    An interruption loses at most the epoch that is under way.
+    An interruption loses at most the epoch that is under way. The exact teacher asks `values_of`.
     """
     torch.set_num_threads(1)  # tensors are small, and parts of a batch are worked on side by side
-    finish_run(run, _Examination(run.config), _epoch, train_command(run.config), report)
+    epoch = partial(_epoch, values_of=values_of)
+    finish_run(run, _Examination(run.config), epoch, train_command(run.config), report)
 
 
 def _network(config: TrainConfig) -> Network:
     if config.start:
         given = Path(config.start)
         network, _ = load_weights(given if given.exists() else model_path(config.start))
-        if network.config != config.network_config():
+        if tensor_shapes(network.config) != tensor_shapes(config.network_config()):
             raise TrainError(f"start = {config.start}: its network has another shape")
-        return network.to(config.device)
+        start = _random_network(config)
+        start.load_state_dict(network.state_dict())
+        return start
     return _random_network(config)
 
 
@@ -131,27 +147,28 @@ def _optimizer(config: TrainConfig, network: Network) -> torch.optim.Optimizer:
     return kind(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
 
 
-def _epoch(run: Run) -> dict[str, float]:
+def _epoch(run: Run, values_of: Values) -> dict[str, float]:
     """Train on one epoch's instances; return means over its steps."""
     config = run.config
     run.network.train()
     total: dict[str, float] = {}
-    seen = step = 0
+    told: dict[str, int] = {}
+    seen = 0
     with ThreadPoolExecutor(min(PARTS, config.threads or os.cpu_count() or 1)) as pool:
-        for instances, seed in _batches(config, run.epoch + 1):
+        for batch in _batches(config, run.epoch + 1):
             part = (run.epoch + seen / config.episodes) / config.epochs
             for group in run.optimizer.param_groups:
                 group["lr"] = _learning_rate(config, part)
-            row = _step(run, instances, seed, part, pool)
+            row = _step(run, batch, part, pool, values_of)
             for name, value in row.items():
                 total[name] = total.get(name, 0.0) + value
-            seen += len(instances)
-            step += 1
-    return {name: value / step for name, value in total.items()}
+                told[name] = told.get(name, 0) + 1
+            seen += len(batch.instances)
+    return {name: value / told[name] for name, value in total.items()}
 
 
 def _step(
-    run: Run, instances: list[Instance], seed: int, part: float, pool: ThreadPoolExecutor
+    run: Run, batch: _Batch, part: float, pool: ThreadPoolExecutor, values_of: Values
 ) -> dict[str, float]:
     """Follow the gradient of one batch; return what to report of it.
 
@@ -159,6 +176,7 @@ def _step(
     number of threads.
     """
     config = run.config
+    instances, seed = batch.instances, batch.seed
     parameters = list(run.network.parameters())
 
     def work(number: int) -> tuple[Gradients, dict[str, float]]:
@@ -171,8 +189,10 @@ def _step(
             gradients, row = _grown(run, problems, parameters, share, seed + number)
         else:
             generator = torch.Generator(config.device).manual_seed(seed + number)
-            if config.teacher == "exact":
-                loss, told = _taught(run, some, problems, generator, part)
+            if batch.imitated:
+                loss, told = _imitated(run, some, problems, generator, part)
+            elif config.teacher == "exact":
+                loss, told = _taught(run, some, problems, generator, part, values_of)
             else:
                 loss, told = _reinforced(run, problems, generator)
             gradients, row = [None] * len(parameters), {name: float(told[name]) for name in told}
@@ -197,8 +217,16 @@ def _step(
     return rows
 
 
-def _batches(config: TrainConfig, epoch: int) -> Iterator[tuple[list[Instance], int]]:
-    """Draw an epoch's instances in batches, each with a seed for its routes.
+class _Batch(NamedTuple):
+    """Instances of one step, a seed for their routes, and whether plans of them are imitated."""
+
+    instances: list[Instance]
+    seed: int
+    imitated: bool
+
+
+def _batches(config: TrainConfig, epoch: int) -> Iterator[_Batch]:
+    """Draw an epoch's instances in batches.
 
     Some batches are drawn together, so that instances with about as many useful stops can be
     put into one: tensors are as wide as the largest of a batch.
@@ -215,19 +243,22 @@ def _batches(config: TrainConfig, epoch: int) -> Iterator[tuple[list[Instance], 
             size, source = config.batch_size, sources[which]
             if config.teacher == "exact":  # large instances have more states, and dearer ones
                 size = max(1, min(size, size * 50 // max(1, source.nodes)))
+            if source.imitated:  # routes are long, and there are several of each
+                size = max(1, size // (1 + config.explored))
             seed = int(random.integers(VALIDATION))
             instances = draw_instances(config, source, size * int(count), seed)
             useful = [
                 len(useful_alternatives(one.arrays, ALL_TYPES).alternative) for one in instances
             ]
             order = np.argsort(useful, kind="stable").reshape(count, size)
-            batches += [[instances[k] for k in row] for row in order]
+            batches += [([instances[k] for k in row], source.imitated) for row in order]
         for k in random.permutation(len(batches)):
-            batch = batches[k][:left]
-            if config.teacher == "exact":
+            batch, imitated = batches[k]
+            batch = batch[:left]
+            if config.teacher == "exact" and not imitated:
                 batch = list(map(useful_part, batch))  # quicker to grade
             if batch:
-                yield batch, int(random.integers(2**62))
+                yield _Batch(batch, int(random.integers(2**62)), imitated)
             left -= len(batch)
         group += 1
 
@@ -236,6 +267,13 @@ def _learning_rate(config: TrainConfig, part: float) -> float:
     low = config.final_learning_rate
     warm = min(1.0, 0.1 + part * 100) if config.teacher == "exact" else 1.0
     return config.learning_rate * warm * (low + (1 - low) * (1 + math.cos(math.pi * part)) / 2)
+
+
+def _imitation_share(config: TrainConfig, part: float) -> float:
+    """Give the share of imitation after some part of a run: all at first, then falling to none."""
+    if part < config.imitation:
+        return 1.0
+    return (1.0 - part) / max(1.0 - config.imitation, 1e-9)
 
 
 def _grows_tree(run: Run) -> bool:
@@ -341,19 +379,53 @@ def _taught(
     problems: Problems,
     generator: torch.Generator,
     part: float,
+    values_of: Values,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Compute the exact teacher's loss of one batch, and what to report of it."""
     config = run.config
     rollout = roll_out(
         run.network, problems, config.samples, sampled_choice(generator), keep_choices=True
     )
-    log_probability, worth = grade(instances, problems, rollout, threads=1)
-    imitate = 1.0
-    if part >= config.imitation:
-        imitate = (1.0 - part) / max(1.0 - config.imitation, 1e-9)
+    log_probability, worth = grade(instances, problems, rollout, 1, values_of)
+    imitate = _imitation_share(config, part)
     loss, missed = lesson(log_probability, worth, imitate=imitate, temperature=config.temperature)
     profit, _ = optimal_profit(problems, rollout.nodes)
     return loss, {"profit": profit.mean(), "regret": missed, "entropy": rollout.entropy}
+
+
+def _imitated(
+    run: Run,
+    instances: list[Instance],
+    problems: Problems,
+    generator: torch.Generator,
+    part: float,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Compute the loss of one batch where plans of a search are imitated, and then improved upon.
+
+    Of each instance the first route is the search's. The others are drawn, and REINFORCE
+    compares them with each other: what they miss counts as much as the exact teacher's regret.
+    """
+    config = run.config
+    plans = expert_routes(instances, problems, config.rounds)  # (batch, step)
+    draw = sampled_choice(generator)
+    rollout = roll_out(
+        run.network,
+        problems,
+        1 + config.explored,
+        forced_first(plans, draw),
+        keep_choices=True,
+    )
+    profit, _ = optimal_profit(problems, rollout.nodes)  # (batch, samples)
+    best = profit.amax(1, keepdim=True).clamp(min=torch.finfo(profit.dtype).tiny)  # (batch, 1)
+    told, free = choice_probabilities(rollout)  # both (batch, samples, step)
+    imitation = -told[:, 0].sum() / free[:, 0].sum().clamp(min=1)
+    drawn = (profit[:, 1:] / best).float()  # (batch, samples - 1)
+    reinforced = reinforce_loss(drawn, told[:, 1:].sum(2))
+    reinforced = reinforced * len(instances) * config.explored / free[:, 1:].sum().clamp(min=1)
+    imitate = max(_imitation_share(config, part), LEAST_IMITATION)
+    loss = imitate * imitation + 100.0 * (1.0 - imitate) * reinforced
+    missed = 1.0 - drawn.mean()
+    return loss, {"imitation": imitation.detach(), "missed": missed}
 
 
 class _Examination:

@@ -48,7 +48,9 @@ class View:
         return len(self.state)
 
 
-def observe(problems: Problems, state: State, index: Tensor, context: int) -> View:
+def observe(
+    problems: Problems, state: State, index: Tensor, context: int, promising: int = 0
+) -> View:
     """Work out what can be known of the candidates of some states.
 
     This is done on the CPU, wherever the tensors are.
@@ -61,6 +63,8 @@ def observe(problems: Problems, state: State, index: Tensor, context: int) -> Vi
         Which states: batch row times samples plus sample, (view,).
     context
         Of more stops than this those are looked at where service can start first.
+    promising
+        How many of these are looked at for what they pay instead.
     """
     prefix = state.prefix
     assert prefix is not None
@@ -80,7 +84,8 @@ def observe(problems: Problems, state: State, index: Tensor, context: int) -> Vi
     tokens = np.zeros((count, width, TOKEN_FEATURES), dtype=np.float32)
     pairs = np.zeros((count, PAIR_FEATURES, width, width), dtype=np.float32)
     chosen = index.cpu().numpy()
-    _describe_all(chosen, problems.tables, moment, problems.turning, node, live, tokens, pairs)
+    few = min(promising, width - 1)
+    _describe_all(chosen, problems.tables, moment, problems.turning, few, node, live, tokens, pairs)
     device = index.device
     return View(
         index,
@@ -108,6 +113,7 @@ def _describe_all(
     tables: Tables,
     moment: Moment,
     turning: bool,
+    promising: int,
     node: IntArray,
     alive: BoolArray,
     tokens: Floats,
@@ -132,6 +138,7 @@ def _describe_all(
             moment.start[b, s],
             moment.live[b, s],
             s * 8 // samples if turning else 0,
+            promising,
             scene,
         )
         alive[m, :count] = True

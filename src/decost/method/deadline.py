@@ -46,6 +46,15 @@ class Deadline:
         """Seconds until the end, negative after it."""
         return -math.inf if self.stopped else self._end - clock()
 
+    @property
+    def whole(self) -> Deadline:
+        """What it is a part of at last: the end of all work."""
+        return self if self._parent is None else self._parent.whole
+
+    def allows(self, seconds: float) -> bool:
+        """Whether there is time for something that takes so long; for a slice there always is."""
+        return seconds <= max(self.left, SLICE)
+
     def cancel(self) -> None:
         """End it now, and its children."""
         self._cancelled = True

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from decost.problem.instance import Instance
-from decost.problem.plan import Solution
+from decost.problem.plan import Solution, Ways
 from decost.problem.versions import version_of
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ class Result:
         *,
         explain_time: float | None = None,
         tiles: str | None = None,
+        ways: Ways | None = None,
     ) -> None:
         """Write the plan as a page: map, schedule, timetables, what was left out and why.
 
@@ -166,6 +167,8 @@ class Result:
         tiles
             Address of a background map with {z}, {x} and {y}, which the page then asks for it; for
             places with latitude and longitude.
+        ways
+            Ways along streets, as `Streets.ways` gives them; straight lines without.
         """
         from decost.planner.explanation import MOST_FOR_A_PAGE, explain
         from decost.show.report import require_report, write_report
@@ -173,7 +176,7 @@ class Result:
         require_report(self.instance, path, tiles)
         limit = MOST_FOR_A_PAGE if explain_time is None else explain_time
         explanation = explain(self, time_limit=limit).to_dict()
-        write_report(self, path, explanation=explanation, tiles=tiles)
+        write_report(self, path, explanation=explanation, tiles=tiles, ways=ways)
 
     def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
         """Give the plan as a data frame: a row for every start, visit and end, times as numbers.

@@ -34,6 +34,10 @@ FIRST_TRY = Attempt(work=100_000, room=3 * CAPACITY)
 AHEAD, MOST_AHEAD = 1 / 3, 3.0
 """Part of the time limit, and most seconds, that a search may have for itself before a proof."""
 
+TEAM_AHEAD = 0.3
+"""The same seconds for teams where there is a core for each: `columns` finds plans of its own, and
+takes over better ones at any time."""
+
 NICE = 5
 """How much the thread that looks for a proof gives way to a search that still finds better plans:
 it gets a quarter of a core at least."""
@@ -70,7 +74,8 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
     if searches is None or deadline.interrupted:
         return known
     options = options.model_copy(update={"start": first.solution})
-    ahead = deadline.child(min(AHEAD * deadline.left, MOST_AHEAD))
+    beside = instance.vehicles > 1 and _cores() > 1
+    ahead = deadline.child(min(AHEAD * deadline.left, TEAM_AHEAD if beside else MOST_AHEAD))
     with _running(searches, deadline) as ended:
 
         def goes_on() -> bool:
@@ -89,6 +94,13 @@ def auto(instance: Instance, options: AutoOptions) -> Result:
         known = _joined(scale, known, replace(result, found_by=part))
     reporter.report(scale.value(known.solution), scale.bound_of(known), lambda: known.solution)
     return known
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _first_answer(instance: Instance, options: AutoOptions, deadline: Deadline) -> Result:

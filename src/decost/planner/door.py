@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
@@ -19,6 +20,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from decost.compiling import clock
+from decost.files.cells import did_you_mean
 from decost.method.features import Feature, features_of
 from decost.method.options import MethodError
 from decost.method.result import Failure, Result
@@ -27,10 +29,15 @@ from decost.problem.instance import Instance
 from decost.problem.validation import first_fault
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from decost.method.options import Method, Options
+    from decost.planner.typed_options import SetOptions, SolveOptions
     from decost.problem.plan import Solution
 
 DEFAULT_METHOD = "auto"
+
+_log = logging.getLogger("decost")
 
 # Modules are imported when their method is asked for: a method may need a slow import.
 _MODULES = {
@@ -135,8 +142,9 @@ def get_method(name: str) -> Method:
     """Look a method up by its name."""
     if name not in _METHODS:
         if name not in _MODULES:
-            known = ", ".join(sorted({*_MODULES, *_METHODS}))
-            raise MethodError(f"method {name!r}: unknown, choose from: {known}")
+            known = sorted(method_names())
+            meant = did_you_mean(str(name), known)
+            raise MethodError(f"method {name!r}: unknown, choose from: {', '.join(known)}{meant}")
         module, attribute = _MODULES[name]
         try:
             _METHODS[name] = getattr(import_module(module), attribute)
@@ -145,6 +153,16 @@ def get_method(name: str) -> Method:
                 raise
             raise MethodError(f"method {name!r}: {needs_extra(error)}") from None
     return _METHODS[name]
+
+
+def is_shipped(name: str) -> bool:
+    """Whether a method comes with the package."""
+    return name in _MODULES
+
+
+def is_known(name: str) -> bool:
+    """Whether there is a method of a name."""
+    return is_shipped(name) or name in _METHODS
 
 
 def list_methods() -> tuple[Method, ...]:
@@ -157,8 +175,13 @@ def missing_methods() -> tuple[str, ...]:
     return tuple(str(one) for one in _all_methods() if isinstance(one, MethodError))
 
 
+def method_names() -> list[str]:
+    """List the names of methods, without importing any."""
+    return list(dict.fromkeys((*_MODULES, *_METHODS)))
+
+
 def _all_methods() -> Iterator[Method | MethodError]:
-    for name in dict.fromkeys((*_MODULES, *_METHODS)):
+    for name in method_names():
         try:
             yield get_method(name)
         except MethodError as error:
@@ -245,7 +268,7 @@ def solve(
     *,
     time_limit: float | None = None,
     seed: int = 0,
-    **options: Any,
+    **options: Unpack[SolveOptions],
 ) -> Result:
     """Plan: choose stops, their order and the stays.
 
@@ -277,12 +300,17 @@ def solve(
     MethodError
         If there is no such method or option, or the method cannot solve this instance.
     """
+    if not isinstance(instance, Instance):
+        kind = type(instance).__name__
+        raise MethodError(f"solve takes one Instance, not a {kind}; solve_many takes several")
     chosen = get_method(method)
-    options |= {"time_limit": time_limit, "seed": seed}
-    if "start" in chosen.options.model_fields and _is_order(options.get("start")):
-        options["start"] = _plan_in_order(instance, options["start"])
-    settings = read_options(chosen, options)
-    return _run(load_method(method, [instance]), settings, instance)
+    given: dict[str, Any] = {**options, "time_limit": time_limit, "seed": seed}
+    if "start" in chosen.options.model_fields and _is_order(given.get("start")):
+        given["start"] = _plan_in_order(instance, given["start"])
+    settings = read_options(chosen, given)
+    result = _run(load_method(method, [instance]), settings, instance)
+    _log.info("%s: %s", instance.name or instance.problem, result)
+    return result
 
 
 def _is_order(start: object) -> bool:
@@ -306,7 +334,8 @@ def solve_many(
     threads: int | None = ...,
     progress: Callable[[int], object] | None = ...,
     on_error: Literal["raise"] = ...,
-    **options: Any,
+    executor: Executor | None = ...,
+    **options: Unpack[SetOptions],
 ) -> list[Result]: ...
 @overload
 def solve_many(
@@ -316,7 +345,8 @@ def solve_many(
     threads: int | None = ...,
     progress: Callable[[int], object] | None = ...,
     on_error: Literal["row"],
-    **options: Any,
+    executor: Executor | None = ...,
+    **options: Unpack[SetOptions],
 ) -> list[Result | Failure]: ...
 def solve_many(
     instances: Sequence[Instance],
@@ -325,7 +355,8 @@ def solve_many(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
     on_error: OnError = "raise",
-    **options: Any,
+    executor: Executor | None = None,
+    **options: Unpack[SetOptions],
 ) -> list[Result] | list[Result | Failure]:
     """Solve a set of instances in parallel; the results come in the order of the instances.
 
@@ -334,23 +365,29 @@ def solve_many(
     instances, method, **options
         As for `solve`; every instance gets the same options.
     threads
-        How many to solve at a time, by default one a core.
+        How many to solve at a time, by default one a core, or one for each worker of the executor.
     progress
         Called with the number of instances done, after each of them.
     on_error
         What to do if an instance cannot be solved: "raise" its error, or with "row" go on and
         put a `Failure` in the place of its result.
+    executor
+        Who is to solve instead of threads of this process: any `concurrent.futures.Executor`,
+        such as a `ProcessPoolExecutor`, Dask's `client.get_executor()` or mpi4py's
+        `MPIPoolExecutor`. It gets instances in bundles, and is not shut down.
 
     Raises
     ------
     Interrupted
         At Ctrl-C: a KeyboardInterrupt that holds what is finished.
+    UnfinishedError
+        If the executor dies; it holds what is finished, too.
     """
     _require_known(on_error)
     done: dict[int, Any] = {}
     wanted = 0
     try:
-        for _ in _solve_into(done, instances, method, threads, options):
+        for _ in _solve_into(done, instances, method, threads, {**options}, executor):
             while wanted in done:
                 _raise_if(on_error == "raise", done[wanted])
                 wanted += 1
@@ -368,7 +405,8 @@ def solve_each(
     *,
     threads: int | None = ...,
     on_error: Literal["raise"] = ...,
-    **options: Any,
+    executor: Executor | None = ...,
+    **options: Unpack[SetOptions],
 ) -> Iterator[Result]: ...
 @overload
 def solve_each(
@@ -377,7 +415,8 @@ def solve_each(
     *,
     threads: int | None = ...,
     on_error: Literal["row"],
-    **options: Any,
+    executor: Executor | None = ...,
+    **options: Unpack[SetOptions],
 ) -> Iterator[Result | Failure]: ...
 def solve_each(
     instances: Sequence[Instance],
@@ -385,7 +424,8 @@ def solve_each(
     *,
     threads: int | None = None,
     on_error: OnError = "raise",
-    **options: Any,
+    executor: Executor | None = None,
+    **options: Unpack[SetOptions],
 ) -> Iterator[Any]:
     """Like `solve_many`, but hand the results out as they come, in order.
 
@@ -394,7 +434,7 @@ def solve_each(
     _require_known(on_error)
     done: dict[int, Outcome] = {}
     wanted = 0
-    for _ in _solve_into(done, instances, method, threads, options):
+    for _ in _solve_into(done, instances, method, threads, {**options}, executor):
         while wanted in done:
             _raise_if(on_error == "raise", done[wanted])
             yield done.pop(wanted)
@@ -406,11 +446,12 @@ def solve_as_done(
     method: str = DEFAULT_METHOD,
     *,
     threads: int | None = None,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Iterator[tuple[int, Outcome]]:
     """Like `solve_each` with failures as rows, but each comes once it is there, with its index."""
     done: dict[int, Outcome] = {}
-    for fresh in _solve_into(done, instances, method, threads, options):
+    for fresh in _solve_into(done, instances, method, threads, options, executor):
         for index in fresh:
             yield index, done.pop(index)
 
@@ -421,11 +462,20 @@ def _solve_into(
     method: str,
     threads: int | None,
     options: dict[str, Any],
+    executor: Executor | None,
 ) -> Iterator[Sequence[int]]:
     """Solve a set, and give the numbers of instances of which `done` has just got the outcome."""
     settings = read_options(get_method(method), options)
     if getattr(settings, "start", None) is not None:
         raise MethodError("option start: is a plan for one instance, not for a set")
+    if executor is not None:
+        from decost.planner.executors import solve_on
+
+        if threads is not None and threads < 1:
+            raise MethodError(f"threads = {threads}: must be at least 1")
+        sent = method if is_shipped(method) else get_method(method)
+        yield from solve_on(executor, done, instances, sent, options, threads)
+        return
     workers = threads if threads is not None else os.cpu_count() or 1
     if workers < 1:
         raise MethodError(f"threads = {workers}: must be at least 1")
@@ -433,7 +483,8 @@ def _solve_into(
     # Short tasks are bundled, or handing them over would cost more than solving them.
     bundle = max(1, min(32, len(instances) // (8 * workers)))
     if chosen.many is not None:
-        bundle = max(1, min(BATCH, -(-len(instances) // workers)))
+        rounds = -(-len(instances) // (BATCH * workers))  # each keeps all threads busy
+        bundle = max(1, -(-len(instances) // max(1, rounds * workers)))
     left = Event()
     finished: SimpleQueue[Sequence[int] | BaseException | None] = SimpleQueue()
 
@@ -506,8 +557,9 @@ def read_options(method: Method, given: dict[str, Any]) -> Options:
     try:
         return method.options(**given)
     except ValidationError as error:
-        known = ", ".join(method.options.model_fields)
-        unknown = f"unknown, {method.name} takes: {known}"
+        known = method.options.model_fields
+        wrong = next((name for name in given if name not in known), "")
+        unknown = f"unknown, {method.name} takes: {', '.join(known)}{did_you_mean(wrong, known)}"
         raise MethodError(first_fault(error, prefix="option ", unknown=unknown)) from None
 
 

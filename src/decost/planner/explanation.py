@@ -207,20 +207,26 @@ class _Questions:
         self.result = result
         self._number = number
         self._deadline = deadline
+        self._beyond = 0.0  # by how much questions took longer than they were given, at most
+
+    @property
+    def _left(self) -> float:
+        return max(0.0, self._deadline.left - self._beyond)
 
     @property
     def over(self) -> bool:
         """Whether there is no time for another question."""
-        return self._deadline.left <= 0
+        return self._left == 0.0
 
     def ask(self, changed: Instance, start: Solution | None) -> Result:
         """Solve a problem, or take the plan that is there if time is over."""
-        left = max(0.0, self._deadline.left)
-        share = max(left / self._number, min(left, LEAST))
+        before = self._deadline.left
+        share = max(self._left / self._number, min(self._left, LEAST))
         self._number = max(1, self._number - 1)
         if share == 0.0 and start is not None:
             return judged(changed, start)
         answer = solve(changed, time_limit=share, seed=self.result.seed, start=start)
+        self._beyond = max(self._beyond, before - self._deadline.left - share)
         if not Scale(changed).proven(answer) and answer.runtime < 0.9 * share:  # Ctrl-C
             self._deadline.cancel()
         return answer

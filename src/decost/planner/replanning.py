@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from decost.problem.plan import Route, Solution, Visit, alternative_numbers, tim
 from decost.problem.records import FleetVehicle, Stop
 from decost.timeline.routes import solution_for
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from decost.planner.typed_options import ReplanOptions
+
 Keep: TypeAlias = Literal["route", "order", "stop"]
 
 
@@ -39,7 +44,7 @@ def replan(
     add: Sequence[Stop] | None = None,
     keep: Keep | None = None,
     method: str = DEFAULT_METHOD,
-    **options: Any,
+    **options: Unpack[ReplanOptions],
 ) -> Result:
     """Make the rest of a plan anew while it is being carried out.
 
@@ -86,7 +91,8 @@ def replan(
     if "start" in options:
         raise MethodError("option start: is the plan that is given")
     load_method(method, [instance])
-    deadline = Deadline(read_options(get_method(method), options).time_limit)
+    settings: dict[str, Any] = {**options}
+    deadline = Deadline(read_options(get_method(method), settings).time_limit)
     begin = clock()
     moment = _moment(instance, now)
     solution = _own_plan(instance, plan)
@@ -104,9 +110,9 @@ def replan(
         instance = instance.replace(required=required)
     cut = _Cut(instance, solution, moment, gone)
     try:
-        result = _answer(cut, keep, method, options, deadline)
+        result = _answer(cut, keep, method, settings, deadline)
         if not _is_feasible(instance, result.solution):  # a way home is shorter by a short cut
-            result = _in_order(cut, cut.orders(), True, method, options, deadline)
+            result = _in_order(cut, cut.orders(), True, method, settings, deadline)
     except OrderError as error:
         if left or not _is_feasible(instance, solution):
             raise MethodError(f"plan: cannot be kept: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
@@ -24,10 +25,12 @@ from decost.problem.fields import (
     whole_number,
 )
 from decost.problem.instance import Instance
-from decost.problem.records import Alternative, Place, Stop, Vehicle
+from decost.problem.records import Alternative, Place, Stop, TravelTimes, Vehicle
 from decost.problem.speeds import parse_speed
 
 Point: TypeAlias = tuple[float, float]
+
+_log = logging.getLogger("decost")
 
 
 class _Located(Protocol):
@@ -53,7 +56,7 @@ def build(
     speed: float | str | None,
     unit: str | None,
     detour: float | None,
-    travel: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None,
+    travel: npt.ArrayLike | Mapping[str, npt.ArrayLike] | TravelTimes | None,
     name: str,
 ) -> Instance:
     """Make an instance of records; see `Instance.build`."""
@@ -66,7 +69,8 @@ def build(
     _limit("alternatives", total, MAX_ALTERNATIVES_IN_ALL)
 
     clock = _Times(unit)
-    matrix = travel is not None
+    streets = travel if isinstance(travel, TravelTimes) else None
+    matrix = travel is not None and streets is None
     rows = _Rows(stops, places, depot, end, matrix)
     usual_end = rows.end()
     moves = _Speeds(rows, matrix)
@@ -89,6 +93,9 @@ def build(
             _vehicle(one, f"vehicle {one_name!r}", rows, clock, moves)
             for one, one_name in zip(vehicles, names, strict=True)
         ]
+    if streets is not None:
+        fleet = _without_speeds(fleet, streets)
+        instance_speed = 1.0
     if instance_speed is None:
         instance_speed = moves.usual(fleet)
 
@@ -101,6 +108,9 @@ def build(
                 raise InstanceError(
                     f"begin = None: needed with clock times, since vehicle {names[k]!r} has none"
                 )
+    points = rows.points(columns.elsewhere)
+    if streets is not None:
+        travel = _along(streets, rows, points, fleet)
     profiles: tuple[str, ...] = ()
     times: npt.ArrayLike | None = None
     if isinstance(travel, Mapping):
@@ -109,20 +119,20 @@ def build(
             raise InstanceError("travel: has no matrix")
         times = np.stack([rows.matrix(f"travel[{one!r}]", travel[one]) for one in profiles])
     elif travel is not None:
-        times = rows.matrix("travel", travel)
+        times = rows.matrix("travel", travel)  # type: ignore[arg-type]
     ids = None
     if any(stop.id is not None for stop in stops):
         ids = [str(k) if stop.id is None else stop.id for k, stop in enumerate(stops, 1)]
     return Instance(
         budget=instance_budget,
         begin=0.0 if instance_begin is None else instance_begin,
-        xy=rows.points(columns.elsewhere),  # type: ignore[arg-type]
+        xy=points,  # type: ignore[arg-type]
         travel=times,
         profiles=profiles,
         speed=instance_speed,
         separate_end=rows.separate_end,
         end=usual_end,
-        places=rows.names,
+        places=rows.names if streets is None else rows.all_names,
         fleet=fleet,
         vehicles=len(names),
         ids=ids,
@@ -139,6 +149,36 @@ def build(
         ],
         **columns.arguments(),
     )
+
+
+def _without_speeds(fleet: Sequence[Vehicle] | None, streets: TravelTimes) -> list[Vehicle] | None:
+    """Forget the speeds of vehicles, which say nothing of ways along streets; name profiles."""
+    if fleet is None:
+        return None
+    named = any(one.profile is not None for one in fleet)
+    usual = streets.usual if named else None
+    by_profile: dict[str | None, Any] = {}
+    for one in fleet:
+        if by_profile.setdefault(one.profile, one.speed) != one.speed:
+            _log.warning(
+                "vehicle %r: its speed is not used along streets: give it a profile", one.id
+            )
+    return [replace(one, speed=None, profile=one.profile or usual) for one in fleet]
+
+
+def _along(
+    streets: TravelTimes, rows: _Rows, points: Any, fleet: Sequence[Vehicle] | None
+) -> FloatArray | dict[str, FloatArray]:
+    """Ask for travel times along streets, for every profile that there is."""
+    if not rows.geographic:
+        raise InstanceError("travel: ways along streets need places with lat, lon")
+    places, names = np.array(points, dtype=np.float64), rows.titles
+    profiles = dict.fromkeys(one.profile for one in fleet or [Vehicle()])
+    if set(profiles) == {None}:
+        return streets.times(places, names)
+    if None in profiles:
+        raise InstanceError("profile = None: needed, since other vehicles have one")
+    return {str(one): streets.times(places, names, one) for one in profiles}
 
 
 def _stop(stops: Sequence[Stop], stop: int) -> str:
@@ -229,7 +269,6 @@ class _Rows:
             self._points.append(self.point("end", end))
         self._behind = len(self._points)
         self._points += [self.point(f"place {place.id!r}", place) for place in places]
-        self._size = len(self._points)
         self._by_id: dict[str, int] = {"depot": 0}
         for k, stop in reversed(list(enumerate(stops, 1))):
             self._by_id[str(k) if stop.id is None else stop.id] = k
@@ -246,6 +285,17 @@ class _Rows:
     def names(self) -> tuple[str, ...]:
         """Names of the places behind the stops and the separate end."""
         return (*self._names, *[""] * len(self._nameless))
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Names as those of `names`; a place that has none is called by its coordinates."""
+        return (*self._names, *(f"{lat!r} {lon!r}" for lon, lat in self._nameless))
+
+    @property
+    def titles(self) -> list[str]:
+        """What to call every place in a message."""
+        first = ["depot", *(stop.id or str(k) for k, stop in enumerate(self._stops, 1))]
+        return [*first, *["end"] * self.separate_end, *self.all_names]
 
     def point(self, where: str, record: _Located) -> Point | None:
         """Give coordinates as (x, y) or (lon, lat), None if there are none."""
@@ -319,11 +369,10 @@ class _Rows:
 
     def matrix(self, field: str, given: npt.ArrayLike) -> FloatArray:
         """Check the shape of a matrix."""
-        found = table(field, given)
-        if found.shape != (self._size, self._size):
-            raise InstanceError(
-                f"{field}: has shape {found.shape}, must be ({self._size}, {self._size})"
-            )
+        size = len(self._points)
+        found = given if isinstance(given, np.ndarray) else table(field, given)
+        if found.shape != (size, size):
+            raise InstanceError(f"{field}: has shape {found.shape}, must be ({size}, {size})")
         return found
 
     def points(self, elsewhere: Mapping[int, int | None]) -> list[Point | None] | None:

@@ -26,24 +26,31 @@ if TYPE_CHECKING:
 FIELDS = ("rate", "max_stay", "close", "min_stay", "open", "leave_by", "reward")
 """What the constructor takes by alternative, in an order that puts what is compared together."""
 
-DEFAULTS = (0.0, 0.0, np.inf, 0.0, 0.0, np.inf, 0.0)
+DEFAULTS = np.array([0.0, 0.0, np.inf, 0.0, 0.0, np.inf, 0.0])[:, None]
+"""Values that are not given; the depot has these, but for its `close`."""
 
-_LARGEST = float(np.finfo(np.float64).max)
-_LEAST = np.array([0.0, 0.0, -np.inf, 0.0, -_LARGEST, -np.inf, 0.0])[:, None]
-_MOST = np.array([_LARGEST, _LARGEST, np.inf, _LARGEST, _LARGEST, np.inf, _LARGEST])[:, None]
+MODEST = 1e100
+"""Numbers up to this have finite products, and these finite sums."""
+
+_LEAST = np.array([0.0, 0.0, -np.inf, 0.0, -MODEST, -np.inf, 0.0])[:, None]
+_MOST = np.array([MODEST, MODEST, np.inf, MODEST, MODEST, np.inf, MODEST])[:, None]
+
+
+def all_modest(given: FloatArray) -> bool:
+    """Whether values of alternatives, with `FIELDS` as rows (..., field, alternative), can all be.
+
+    Two comparisons of all at once do for nearly every instance; what is wrong with the others, if
+    anything, is for `validate_columns` and `validate`. Counting is many times as fast as `all` for
+    so few numbers.
+    """
+    values = given[..., 1:]
+    within = np.count_nonzero((values >= _LEAST) & (values <= _MOST))
+    pairs = values[..., 1:3, :] >= values[..., 3:5, :]  # max_stay, close: min_stay, open
+    return bool(within == values.size and np.count_nonzero(pairs) == pairs.size)
 
 
 def validate_columns(instance: Instance, given: FloatArray, limited: bool) -> None:
-    """Refuse values of alternatives, with `FIELDS` as rows, that cannot be.
-
-    Two comparisons of all at once do for nearly every instance; what is wrong, if anything, is
-    looked for after them. Counting is many times as fast as `all` for so few numbers.
-    """
-    values = given[:, 1:]
-    within = np.count_nonzero((values >= _LEAST) & (values <= _MOST))
-    ordered = np.count_nonzero(values[1:3] >= values[3:5])  # max_stay, close: min_stay, open
-    if within == values.size and ordered == 2 * values.shape[1] and limited:
-        return
+    """Refuse values of alternatives, with `FIELDS` as rows, that cannot be."""
     rate, longest, closes, shortest, opens, _, reward = given
     for field, column in zip(FIELDS, given, strict=True):
         demand_numbers(field, column)
@@ -57,17 +64,25 @@ def validate_columns(instance: Instance, given: FloatArray, limited: bool) -> No
     _demand(instance, "close", closes, closes >= opens, "is less than open", opens)
 
 
-def validate(instance: Instance) -> None:
-    """Refuse an instance whose values do not go together."""
+def validate(instance: Instance, modest: bool) -> None:
+    """Refuse an instance whose values do not go together; if `modest`, their sums are finite."""
     if instance.xy is not None:
         _validate_points(instance, instance.xy)
-    if instance._travel is None:
-        _validate_speeds(instance)
-    elif instance.profiles:
-        for profile, matrix in zip(instance.profiles, instance._travel, strict=True):
-            _validate_matrix(f"travel[{profile!r}]", matrix)
-    else:
-        _validate_matrix("travel", instance._travel[0])
+    if instance._travel is not None:
+        for k, matrix in enumerate(instance._travel):
+            profile = f"[{instance.profiles[k]!r}]" if instance.profiles else ""
+            _validate_matrix(f"travel{profile}", matrix)
+    if not modest:
+        with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
+            _validate_sums(instance)
+    if np.count_nonzero(instance._required):
+        impossible = instance.required & (np.diff(instance.alternative_first) == 0)
+        if impossible.any():
+            name = stop_name(instance, int(np.argmax(impossible)))
+            raise InstanceError(f"{name}: required = True: has no alternatives")
+
+
+def _validate_sums(instance: Instance) -> None:
     _, shortest, _, _, reward = instance._columns
     if not isfinite(np.add.reduce(shortest) + np.add.reduce(instance._piece_length)):
         longest = instance.alternative_max_stay
@@ -75,25 +90,17 @@ def validate(instance: Instance) -> None:
     total = float(instance._piece_rate @ instance._piece_length + np.add.reduce(reward))
     if not isfinite(total):
         raise InstanceError("profit: the sum over all stops is not finite")
-    _validate_required(instance, total)
-
-
-def _validate_required(instance: Instance, profit: float) -> None:
-    if not np.count_nonzero(instance._required):
-        return
-    if not isfinite(4.0 * profit * (1 + instance.required.sum())):
+    required = np.count_nonzero(instance._required)
+    if required and not isfinite(4.0 * total * (1 + required)):
         raise InstanceError(
-            f"profit: the sum over all stops = {profit:g}: is too large beside required stops"
+            f"profit: the sum over all stops = {total:g}: is too large beside required stops"
         )
-    impossible = instance.required & (np.diff(instance.alternative_first) == 0)
-    if impossible.any():
-        stop = int(np.argmax(impossible))
-        raise InstanceError(f"{stop_name(instance, stop)}: required = True: has no alternatives")
 
 
 def _validate_points(instance: Instance, xy: FloatArray) -> None:
+    farthest = float(np.maximum.reduce(np.abs(xy), axis=None, initial=0.0))
     axes = ("lon", "lat") if instance.geographic else ("x", "y")
-    if np.count_nonzero(np.isfinite(xy)) < xy.size:
+    if not isfinite(farthest):
         row, axis = np.argwhere(~np.isfinite(xy))[0]
         where = f"{_place_name(instance, int(row))}: {axes[axis]} = {xy[row, axis]}"
         raise InstanceError(f"{where}: must be finite")
@@ -104,6 +111,8 @@ def _validate_points(instance: Instance, xy: FloatArray) -> None:
                 row = int(np.argmax(outside))
                 where = f"{_place_name(instance, row)}: {axes[axis]} = {xy[row, axis]}"
                 raise InstanceError(f"{where}: must be from -{most} to {most}")
+    if instance._travel is None:
+        _validate_speeds(instance, farthest)
 
 
 def _validate_matrix(field: str, matrix: FloatArray) -> None:
@@ -113,13 +122,11 @@ def _validate_matrix(field: str, matrix: FloatArray) -> None:
         raise InstanceError(f"{field}[{i}][{j}] = {matrix[i, j]}: must be finite, not negative")
 
 
-def _validate_speeds(instance: Instance) -> None:
+def _validate_speeds(instance: Instance, farthest: float) -> None:
     assert instance.xy is not None
     slowest = min(instance.speeds)
     # Half the way around the world, or more than the way along the sides.
-    longest = 2.1e4 * instance.detour
-    if not instance.geographic:
-        longest = 4.0 * np.maximum.reduce(np.abs(instance.xy), axis=None, initial=0.0)
+    longest = 2.1e4 * instance.detour if instance.geographic else 4.0 * farthest
     if not isfinite(longest / slowest):
         raise InstanceError(f"speed = {slowest}: travel times are not finite")
     matrices, places = len(instance.speeds), len(instance.xy)
@@ -136,6 +143,10 @@ def one_piece(
     """Give the pieces, as start, rate and length, that have a rate up to the longest stay."""
     length = max_stay - min_stay
     kept = length > 0
+    if np.count_nonzero(kept) == len(rate) - 1:  # all but the depot
+        start = np.arange(-1, len(rate))
+        start[0] = 0
+        return start, rate[1:], length[1:]
     start = np.zeros(len(rate) + 1, dtype=np.int64)
     np.cumsum(kept, out=start[1:])
     return start, rate[kept], length[kept]

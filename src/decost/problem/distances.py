@@ -10,6 +10,9 @@ EARTH_RADIUS = 6371.0088
 """Mean radius in kilometres."""
 
 
+TOGETHER = 2**15
+"""Distances that are worked out together: as many as fit into the cache of a processor."""
+
 SQUARES = (1e-100, 1e100)
 """Between these, squares of coordinates neither lose digits nor overflow."""
 
@@ -17,17 +20,22 @@ SQUARES = (1e-100, 1e100)
 def straight_lines(xy: FloatArray) -> FloatArray:
     """Euclidean distances between all points."""
     x, y = xy.T
-    across: FloatArray = x[:, None] - x
-    along: FloatArray = y[:, None] - y
+    distances = np.empty((len(xy), len(xy)))
     far = float(np.abs(xy).max(initial=0.0))
-    if not SQUARES[0] < far < SQUARES[1]:
-        far_apart: FloatArray = np.hypot(across, along)
-        return far_apart
-    across *= across
-    along *= along
-    across += along
-    np.sqrt(across, out=across)
-    return across
+    modest = SQUARES[0] < far < SQUARES[1]
+    size = max(1, TOGETHER // max(1, len(xy)))
+    for first in range(0, len(xy), size):
+        part = slice(first, first + size)
+        across = np.subtract.outer(x[part], x, out=distances[part])
+        along = np.subtract.outer(y[part], y)
+        if modest:
+            across *= across
+            along *= along
+            across += along
+            np.sqrt(across, out=across)
+        else:
+            np.hypot(across, along, out=across)
+    return distances
 
 
 def great_circles(lon_lat: FloatArray) -> FloatArray:

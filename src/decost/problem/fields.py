@@ -71,7 +71,7 @@ def positive(field: str, value: object) -> float:
 
 def whole_number(field: str, value: object, least: int, most: int) -> int:
     """Demand a whole number within limits."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise InstanceError(f"{field} = {value!r}: must be a whole number")
     if not least <= value <= most:
         raise InstanceError(f"{field} = {value}: must be from {least} to {most}")
@@ -117,13 +117,13 @@ def columns(
     fields: Sequence[str],
     given: Sequence[npt.ArrayLike | None],
     size: int,
-    default: Sequence[float],
+    default: FloatArray,
 ) -> FloatArray:
     """Demand columns of numbers, and copy them into one table, a row for each."""
     found = np.empty((len(fields), size))
+    found[:] = default
     for k, values in enumerate(given):
         if values is None:
-            found[k] = default[k]
             continue
         numbers = values if isinstance(values, np.ndarray) else table(fields[k], values)
         if numbers.shape != (size,):
@@ -141,7 +141,7 @@ def demand_numbers(field: str, values: FloatArray) -> None:
 
 def whole_column(field: str, values: npt.ArrayLike, size: int, most: int) -> IntArray:
     """Demand a column of whole numbers from 0 on, and copy it."""
-    found: FloatArray = columns((field,), (values,), size, (0.0,))[0]
+    found: FloatArray = columns((field,), (values,), size, np.zeros((1, 1)))[0]
     demand_numbers(field, found)
     good = (found >= 0) & (found <= most) & (found == np.floor(found))
     if not good[1:].all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,28 @@ from decost.problem.instance import (
 )
 from decost.problem.records import Vehicle
 
-Family: TypeAlias = Callable[[int, float, int, int, float | None, int], list[Instance]]
+PART = 10_000
+"""Instances of a large set that are drawn together; such a part can be made by itself."""
+
+MOST_PARTS = 10**8
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Which instances to draw: so many from one on, with a seed, and of a large set which part."""
+
+    seed: int
+    first: int
+    count: int
+    part: int | None = None
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of the instances in their set."""
+        return range(self.first, self.first + self.count)
+
+
+Family: TypeAlias = Callable[[int, float, _Draw, float | None, int], list[Instance]]
 
 
 def generate(
@@ -38,7 +60,8 @@ def generate(
     family
         "paper": the paper's instances, bit for bit its published test set for seed 2025 and
         count 10,000 (nodes 50, window 100). All instances of a call are drawn together, so
-        another count gives other instances.
+        another count gives other instances; of more than 10,000, every 10,000 are
+        (`decost.generate_part` makes them alone).
         "mixed": clustered stops, wide windows, short stays, fixed rewards beside variable
         ones, minimum stays, several concave pieces, an asymmetric matrix now and then.
         "people": days of people in a town, in minutes and kilometres: vehicles with hours, homes
@@ -57,28 +80,74 @@ def generate(
     vehicles
         Number of vehicles.
     """
+    whole_number("count", count, 0, 10**7)
+    return [
+        instance
+        for part in range(part_count(count))
+        for instance in generate_part(
+            family,
+            part,
+            nodes=nodes,
+            window=window,
+            count=count,
+            seed=seed,
+            budget=budget,
+            vehicles=vehicles,
+        )
+    ]
+
+
+def part_count(count: int) -> int:
+    """Say of how many parts a set of so many instances is made."""
+    return max(1, -(-count // PART))
+
+
+def generate_part(
+    family: str,
+    part: int,
+    *,
+    nodes: int = 50,
+    window: float = 100,
+    count: int = PART,
+    seed: int = 0,
+    budget: float | None = None,
+    vehicles: int = 1,
+) -> list[Instance]:
+    """Generate every 10,000 instances of a large set by themselves.
+
+    Parameters
+    ----------
+    family, nodes, window, count, seed, budget, vehicles
+        As for `generate`, of the whole set.
+    part
+        Which 10,000, counted from 0; the last part has what is left.
+    """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r}: unknown, choose from: {', '.join(FAMILIES)}")
     whole_number("nodes", nodes, 1, MAX_STOPS + 1)
-    whole_number("count", count, 0, 10**7)
+    whole_number("count", count, 0, PART * MOST_PARTS)
+    whole_number("part", part, 0, part_count(count) - 1)
     whole_number("seed", seed, 0, 2**63 - 1)
     for name, value in (("window", window), ("budget", budget)):
         if value is not None and not 0 <= value <= 10**6:
             raise ValueError(f"{name} = {value}: must be from 0 to {10**6}")
     whole_number("vehicles", vehicles, 1, MAX_VEHICLES)
-    return FAMILIES[family](nodes, window, count, seed, budget, vehicles)
+    first = part * PART
+    draw = _Draw(seed, first, min(PART, count - first), part if count > PART else None)
+    return FAMILIES[family](nodes, window, draw, budget, vehicles)
 
 
 class _TorchStream:
-    """The numbers that torch's CPU generator draws after `manual_seed(seed)`.
+    """The numbers that torch's CPU generator draws after `manual_seed(seed)`; others with more.
 
     Both torch and numpy hold the Mersenne twister; torch makes a float32 of the lowest 24 bits
     of each draw, and a permutation by swapping each place with a random later one.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *more: int) -> None:
         self._twister = np.random.MT19937()
-        state: Any = np.random.RandomState(seed % 2**32).get_state(legacy=False)
+        words: Any = [seed % 2**32, seed >> 32, *more] if more else seed % 2**32
+        state: Any = np.random.RandomState(words).get_state(legacy=False)
         self._twister.state = state
 
     def _raw(self, size: int) -> npt.NDArray[np.uint64]:
@@ -91,22 +160,23 @@ class _TorchStream:
 
     def permutations(self, count: int, size: int) -> npt.NDArray[np.int64]:
         """Like `count` calls of `torch.randperm(size)`."""
-        result = np.tile(np.arange(size), (count, 1))
-        draws = self._raw(count * max(0, size - 1)).reshape(count, max(0, size - 1))
-        rows = np.arange(count)
-        for place in range(size - 1):
-            other = place + (draws[:, place] % np.uint64(size - place)).astype(np.int64)
-            result[rows, place], result[rows, other] = (
-                result[rows, other],
-                result[rows, place].copy(),
-            )
-        return result
+        rest = max(0, size - 1)
+        draws = self._raw(count * rest).reshape(count, rest).T
+        result = np.repeat(np.arange(size), count).reshape(size, count)
+        flat, column = result.reshape(-1), np.arange(count)
+        span = np.arange(size, 1, -1, dtype=np.uint64)[:, None]
+        others = (np.arange(rest)[:, None] + (draws % span).astype(np.int64)) * count + column
+        for row, other in zip(result, others, strict=False):
+            drawn = flat[other]
+            flat[other] = row
+            row[:] = drawn
+        return result.T
 
 
 def _distance(step: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     # torch's cdist fuses the second multiplication with the sum, so only the first is rounded.
-    first = step[:, 0] * step[:, 0]
-    second = step[:, 1].astype(np.float64) ** 2
+    first = step[..., 0] * step[..., 0]
+    second = step[..., 1].astype(np.float64) ** 2
     return np.sqrt((first + second).astype(np.float32))
 
 
@@ -116,24 +186,19 @@ def paper_budget(nodes: int) -> float:
 
 
 def _paper(
-    nodes: int, window: float, count: int, seed: int, budget: float | None, vehicles: int
+    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
 ) -> list[Instance]:
     # Units are hundredths and numbers float32 here, as in the published code: the order of the
     # operations decides the last bit.
-    stream = _TorchStream(seed)
+    stream = _TorchStream(draw.seed, *(() if draw.part is None else (draw.part,)))
+    count = draw.count
     xy = stream.rand(count, nodes, 2) * np.float32(100)
     tours = 1 + stream.permutations(count, nodes - 1)
+    points = xy[np.arange(count)[:, None], np.pad(tours, ((0, 0), (1, 0)))]
+    travelled = np.cumsum(_distance(np.diff(points, axis=1)), axis=1, dtype=np.float32)
+    early = stream.rand(nodes - 1, 2, count)[:, 0].T * np.float32(window / 2)
     opens = np.zeros((count, nodes), dtype=np.float32)
-    rows = np.arange(count)
-    travelled = np.zeros(count, dtype=np.float32)
-    place = np.zeros(count, dtype=np.int64)
-    for position in range(nodes - 1):
-        stop = tours[:, position]
-        travelled += _distance(xy[rows, stop] - xy[rows, place])
-        early = stream.rand(count) * np.float32(window / 2)
-        stream.rand(count)
-        opens[rows, stop] = (travelled - np.float32(window / 2)) + early
-        place = stop
+    np.put_along_axis(opens, tours, (travelled - np.float32(window / 2)) + early, axis=1)
     rates = stream.rand(count, nodes) * np.float32(10)
     closes = opens + np.float32(window / 4)
     hundred = np.float32(100)
@@ -143,9 +208,10 @@ def _paper(
     )
     longest = last - begin
     limit = paper_budget(nodes) if budget is None else budget
+    family = f"paper-n{nodes}-tw{window:g}-s{draw.seed}"
     return [
         Instance(
-            name=f"paper-n{nodes}-tw{window:g}-s{seed}-{k}",
+            name=f"{family}-{draw.first + k}",
             budget=limit,
             xy=places[k],
             open=begin[k],
@@ -159,13 +225,13 @@ def _paper(
 
 
 def _mixed(
-    nodes: int, window: float, count: int, seed: int, budget: float | None, vehicles: int
+    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
 ) -> list[Instance]:
     return [
-        _mixed_one(nodes, window, np.random.default_rng((seed, k)), budget).replace(
-            name=f"mixed-n{nodes}-s{seed}-{k}", vehicles=vehicles
+        _mixed_one(nodes, window, np.random.default_rng((draw.seed, k)), budget).replace(
+            name=f"mixed-n{nodes}-s{draw.seed}-{k}", vehicles=vehicles
         )
-        for k in range(count)
+        for k in draw.numbers
     ]
 
 
@@ -226,16 +292,19 @@ _MORNING, _NOON, _AFTERNOON, _EVENING = (60.0 * hour for hour in (9, 12, 14, 18)
 
 
 def _people(
-    nodes: int, window: float, count: int, seed: int, budget: float | None, vehicles: int
+    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
 ) -> list[Instance]:
     for name, value, usual in (("window", window, 100), ("budget", budget, None)):
         if value != usual:
             raise ValueError(f"{name} = {value}: the family people has hours of its own")
     return [
         _people_one(
-            f"people-n{nodes}-s{seed}-{k}", nodes - 1, vehicles, np.random.default_rng((seed, k))
+            f"people-n{nodes}-s{draw.seed}-{k}",
+            nodes - 1,
+            vehicles,
+            np.random.default_rng((draw.seed, k)),
         )
-        for k in range(count)
+        for k in draw.numbers
     ]
 
 

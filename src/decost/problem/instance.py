@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from decost.problem.arrays import arrays_of
 from decost.problem.demands import (
     DEFAULTS,
     FIELDS,
+    all_modest,
     many_pieces,
     one_piece,
     stop_name,
@@ -43,26 +44,9 @@ from decost.problem.fields import InstanceError as InstanceError
 from decost.problem.fields import IntArray as IntArray
 from decost.problem.fields import whole_number as whole_number
 from decost.problem.fleet import own_fleet, whole_fleet
-from decost.problem.records import FleetVehicle, Place, Stop, Vehicle
+from decost.problem.once import cached_property
+from decost.problem.records import FleetVehicle, Place, Stop, TravelTimes, Vehicle
 from decost.problem.selection import only_stops
-
-if TYPE_CHECKING:
-    from functools import cached_property
-else:
-
-    class cached_property:  # noqa: N801
-        """Like that of functools, which until Python 3.11 has a lock that a fork may leave shut."""
-
-        def __init__(self, function):
-            self.function = function
-            self.__doc__ = function.__doc__
-
-        def __get__(self, thing, owner=None):
-            if thing is None:
-                return self
-            value = thing.__dict__[self.function.__name__] = self.function(thing)
-            return value
-
 
 Problem: TypeAlias = Literal["OP", "OPTW", "OPVP", "OPTWVP", "TOP", "TOPTW", "TOPVP", "TOPTWVP"]
 
@@ -273,17 +257,21 @@ class Instance:
         by_alternative = columns(FIELDS, numbers, size, DEFAULTS)
         if max_stay is None:
             by_alternative[1] = by_alternative[3]
-        by_alternative[:, 0] = 0.0, 0.0, self.budget, 0.0, 0.0, np.inf, 0.0
+        by_alternative[:, :1] = DEFAULTS
+        by_alternative[2, 0] = self.budget
         put("_columns", by_alternative[2:])
-        validate_columns(self, by_alternative, rate is None or max_stay is not None)
+        limited = rate is None or max_stay is not None
+        modest = limited and all_modest(by_alternative)
+        if not modest:
+            validate_columns(self, by_alternative, limited)
         if pieces is None:
             found = one_piece(by_alternative[0], by_alternative[1], self._columns[1])
         else:
             found = many_pieces(self, pieces)
-        for field, values in zip(("start", "rate", "length"), found, strict=True):
-            put(f"_piece_{field}", values)
-        with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
-            validate(self)
+        put("_piece_start", found[0])
+        put("_piece_rate", found[1])
+        put("_piece_length", found[2])
+        validate(self, modest and pieces is None)
 
     @classmethod
     def build(
@@ -299,7 +287,7 @@ class Instance:
         speed: float | str | None = None,
         unit: str | None = None,
         detour: float | None = None,
-        travel: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
+        travel: npt.ArrayLike | Mapping[str, npt.ArrayLike] | TravelTimes | None = None,
         name: str = "",
     ) -> Instance:
         """Make an instance of records, with the names and the meaning of the file format.
@@ -328,7 +316,7 @@ class Instance:
             How much longer than a great circle ways are, 1.3 unless given; for lat, lon only.
         travel
             Matrix of travel times between the depot, the stops and the places, in this order; or
-            several ones by name.
+            several ones by name; or `Streets`, which know them.
         name
             What to call the instance in outputs.
 
@@ -776,7 +764,8 @@ class Instance:
         else:
             lengths = straight_lines(self.xy)
         if len(self.speeds) == 1:
-            lengths /= self.speeds[0]
+            if self.speeds[0] != 1.0:
+                lengths /= self.speeds[0]
             return lengths[None]
         planes: FloatArray = lengths / np.array(self.speeds)[:, None, None]
         return planes

@@ -20,6 +20,12 @@ def place_name(instance: Instance, place: int) -> str:
     return instance.places[place - instance.nodes - instance.separate_end]
 
 
+def detour_of(instance: Instance) -> float | None:
+    """How much longer than straight lines ways are, unless travel times were given."""
+    given = instance.matrix is not None or instance.matrices is not None
+    return instance.detour if instance.geographic and not given else None
+
+
 def stop_name(instance: Instance, stop: int) -> str:
     """Name of a stop, "stop 3" if stops have none."""
     return f"stop {stop}" if instance.ids is None else str(instance.label(stop))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from decost.problem.instance import FloatArray, Instance
+
+Ways: TypeAlias = Sequence[Sequence[FloatArray]]
+"""The points (lon, lat) of every leg of every route, if they are not straight lines."""
 
 
 class Visit(NamedTuple):

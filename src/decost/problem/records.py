@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from decost.problem.fields import FloatArray
 
 Time: TypeAlias = float | str
 Pieces: TypeAlias = Sequence[Sequence[float]]
@@ -161,3 +164,17 @@ class Stop:
     profit: Pieces | None = None
     required: bool = False
     alternatives: Sequence[Alternative] | None = None
+
+
+@runtime_checkable
+class TravelTimes(Protocol):
+    """Something that knows travel times between points, such as a map of streets."""
+
+    @property
+    def usual(self) -> str | None:
+        """Profile of those who have none of their own."""
+
+    def times(
+        self, points: FloatArray, names: Sequence[str], profile: str | None = None
+    ) -> FloatArray:
+        """Give travel times in minutes between points (lon, lat), which messages call by names."""

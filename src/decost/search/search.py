@@ -36,11 +36,14 @@ from decost.search.ruin import (
     make_notes,
 )
 from decost.search.team import make_team
-from decost.timeline.network import Network, useful_network
+from decost.timeline.network import Network, useful_network, useful_pairs
 from decost.timeline.routes import best_solution, stays_along
 
 FIRST_STOPS, FIRST_PIECES = 32, 32
 """Stops of a route, and pieces of a function, that there is room for at first."""
+
+BEGIN_TIME = 2e-8
+"""Seconds to make a search ready, at most, for each pair of useful alternatives."""
 
 PATIENCE = 3000
 """Rounds after which a search can be stuck."""
@@ -73,13 +76,17 @@ def search(instance: Instance, options: SearchOptions) -> Result:
         warm_up_policy()  # before the time counts
     deadline = Deadline(options.time_limit)
 
-    def begin() -> Searches:
+    def begin() -> Searches | Solution:
         start = _first_plan(instance, options, deadline)
+        if not deadline.allows(BEGIN_TIME * useful_pairs(instance)):
+            return start
         return Searches(instance, start, options.seed, options.threads)
 
     searches = deadline.work(begin)
     if searches is None:
         raise KeyboardInterrupt
+    if isinstance(searches, Solution):
+        return judged(instance, searches, details={"rounds": 0.0, "found_in_round": 0.0})
     reporter = Reporter(options.progress, deadline, Scale(instance), searches.plan)
     halt = np.zeros(1, dtype=np.uint8)
 

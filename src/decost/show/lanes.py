@@ -36,6 +36,8 @@ class Lane:
     colour: str
     line: Any
     """Of the route on the map, as matplotlib knows it."""
+    ways: tuple[FloatArray, ...] = ()
+    """Its legs on the map, if they are not straight."""
 
     @property
     def rows(self) -> FloatArray:

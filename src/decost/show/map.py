@@ -24,7 +24,13 @@ from matplotlib.ticker import (
 
 from decost.problem.distances import EARTH_RADIUS
 from decost.problem.instance import FloatArray, Instance
-from decost.problem.names import alternatives_of, place_name, same_place, stop_name
+from decost.problem.names import (
+    alternatives_of,
+    detour_of,
+    place_name,
+    same_place,
+    stop_name,
+)
 from decost.problem.plan import Visit
 from decost.show.lanes import (
     NAME_LENGTH,
@@ -81,13 +87,24 @@ def points_of(instance: Instance) -> FloatArray | None:
     if instance.xy is None:
         times = instance.planes.mean(axis=0)
         return _scale(times) if len(times) <= _MAX_SCALED else None
-    if not instance.geographic:
-        return instance.xy
-    lon, lat = instance.xy.T
-    east = (lon - lon[0] + 180) % 360 - 180  # of the depot, the shorter way round
-    width = math.cos(math.radians((lat.min() + lat.max()) / 2))
+    return map_points(instance, instance.xy) if instance.geographic else instance.xy
+
+
+def map_points(instance: Instance, lon_lat: FloatArray) -> FloatArray:
+    """Coordinates of points on the map of an instance with lat, lon."""
+    assert instance.xy is not None
+    (middle, _), latitudes = instance.xy[0], instance.xy[:, 1]
+    lon, lat = lon_lat.T
+    east = (lon - middle + 180) % 360 - 180  # of the depot, the shorter way round
+    width = math.cos(math.radians((latitudes.min() + latitudes.max()) / 2))
     points: FloatArray = np.radians(np.column_stack((east * width, lat))) * EARTH_RADIUS
     return points
+
+
+def shown_points(instance: Instance, points: FloatArray, lanes: Sequence[Lane]) -> FloatArray:
+    """Points that the map has to show: places, and ways between them."""
+    ways = [way for lane in lanes for way in lane.ways]
+    return np.concatenate((points[shown_places(instance)], *ways))
 
 
 def shown_places(instance: Instance) -> list[int]:
@@ -139,7 +156,7 @@ def draw_map(
 ) -> None:
     """Draw routes, stops, starts and ends, labels and the key; `missing` stops are required."""
     seen = shown_places(instance)
-    unit = _frame(axes, points[seen])
+    unit = _frame(axes, shown_points(instance, points, lanes))
     crowd = _crowd(points[seen], unit * size_of(axes))
     if crowd is not None:
         _move_left(axes, points[seen], unit)
@@ -148,7 +165,7 @@ def draw_map(
     areas = _areas(instance)
     radii = np.sqrt(areas / np.pi)
 
-    def draw(on: Axes) -> tuple[list[Artist], list[tuple[int, int]]]:
+    def draw(on: Axes) -> tuple[list[Artist], list[FloatArray]]:
         others = _draw_others(on, instance, drawn, visited, points, areas)
         legs = [leg for lane in lanes for leg in _draw_route(on, lane, points, radii)]
         _draw_stops(on, instance, lanes, missing, drawn, points, areas)
@@ -173,8 +190,12 @@ def draw_map(
         labelling.write(_end_labels(instance, script))
         labelling.write(modest)
     remarks = [remark]
+    detour = detour_of(instance)
+    if detour is not None:
+        remarks.append(f"ways are {detour:g} times as long as the straight line")
+    if any(lane.ways for lane in lanes):
+        remarks.append("ways are along the streets")
     if instance.geographic:
-        remarks.append(f"ways are {instance.detour:g} times as long as the straight line")
         _draw_scale(axes, unit)
     if instance.xy is None:
         remarks.insert(0, "distances resemble travel times")
@@ -375,11 +396,11 @@ def _draw_others(
     return [markers]
 
 
-def _draw_route(
-    axes: Axes, lane: Lane, points: FloatArray, radii: FloatArray
-) -> list[tuple[int, int]]:
-    """Draw an arrow for every leg, and return the legs."""
+def _draw_route(axes: Axes, lane: Lane, points: FloatArray, radii: FloatArray) -> list[FloatArray]:
+    """Draw an arrow for every leg, and return the points of legs."""
     legs = [(i, j) for i, j in pairwise(lane.places) if (points[i] != points[j]).any()]
+    if lane.ways:
+        return [_draw_way(axes, lane, way) for way in lane.ways if np.ptp(way, axis=0).any()]
     for i, j in legs:
         arrow = FancyArrowPatch(
             tuple(points[i]),
@@ -394,7 +415,30 @@ def _draw_route(
             zorder=2,
         )
         axes.add_patch(arrow)
-    return legs
+    return [points[[i, j]] for i, j in legs]
+
+
+def _draw_way(axes: Axes, lane: Lane, way: FloatArray) -> FloatArray:
+    """Draw a way along streets, with an arrow in the middle of it."""
+    style: dict[str, Any] = {"linestyle": lane.line, "color": lane.colour, "zorder": 2}
+    axes.plot(*way.T, linewidth=1.4, solid_joinstyle="round", **style)
+    along = np.concatenate(([0.0], np.hypot(*np.diff(way, axis=0).T).cumsum()))
+    # The arrow is on a straight part, so that it points where the way leads.
+    middle = int(np.argmin(np.abs((along[1:] + along[:-1]) / 2 - along[-1] / 2)))
+    head, tail = way[middle] / 4 + 3 * way[middle + 1] / 4, way[middle]
+    arrow = FancyArrowPatch(
+        tuple(tail),
+        tuple(head),
+        arrowstyle="-|>,head_length=0.5,head_width=0.22",
+        mutation_scale=9,
+        shrinkA=0,
+        shrinkB=0,
+        linewidth=0,
+        color=lane.colour,
+        zorder=2.1,
+    )
+    axes.add_patch(arrow)
+    return way
 
 
 def _draw_stops(
@@ -549,7 +593,7 @@ class _Labelling:
         seen: Sequence[int],
         unit: float,
         radii: FloatArray,
-        legs: Sequence[tuple[int, int]],
+        legs: Sequence[FloatArray],
         script: Script,
     ) -> None:
         corner = np.array([axes.get_xlim()[0], axes.get_ylim()[0]])
@@ -557,7 +601,9 @@ class _Labelling:
         self._centres = centres = (points - corner) / unit
         self._low = (centres - radii[:, None])[seen]
         self._high = (centres + radii[:, None])[seen]
-        self._tails, self._heads = (centres[[leg[end] for leg in legs]] for end in (0, 1))
+        none = np.empty((0, 2))
+        self._tails = (np.concatenate([none, *(leg[:-1] for leg in legs)]) - corner) / unit
+        self._heads = (np.concatenate([none, *(leg[1:] for leg in legs)]) - corner) / unit
         self._frame = np.array([np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())]) / unit
         self._taken = np.empty((0, 4))
         self.own = set(seen)

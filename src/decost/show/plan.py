@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from matplotlib.figure import Figure
 
 from decost.problem.checker import choose_alternatives
 from decost.problem.instance import Instance
 from decost.problem.names import stop_name
-from decost.problem.plan import Solution
+from decost.problem.plan import Solution, Ways
 from decost.show.lanes import NAME_LENGTH, has_own_shifts, left_out, make_lanes
 from decost.show.map import (
     MAP_WIDTH,
     draw_map,
     draw_share_scale,
     height_of_map,
+    map_points,
     points_of,
-    shown_places,
+    shown_points,
 )
 from decost.show.page import (
     HEADING,
@@ -40,7 +43,9 @@ from decost.show.schedule import (
 _MIN_ROW, _MAX_ROW, _MAX_TIMELINE = 0.15, 0.25, 60.0  # inches
 
 
-def plot_plan(instance: Instance, solution: Solution, *, title: str | None = None) -> Figure:
+def plot_plan(
+    instance: Instance, solution: Solution, *, title: str | None = None, ways: Ways | None = None
+) -> Figure:
     """Draw a plan: the map of its routes and, below it, the timeline of its visits.
 
     On the map a stop is as large as the profit it can earn and as dark as the share of it that
@@ -58,6 +63,8 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
         The plan; it need not be feasible.
     title
         Heading instead of the instance's name.
+    ways
+        Ways along streets, as `Streets.ways` gives them; straight lines without.
 
     Returns
     -------
@@ -74,12 +81,17 @@ def plot_plan(instance: Instance, solution: Solution, *, title: str | None = Non
     script = find_script("".join((*written, MARK)))
     names = {stop: script.clean(name, NAME_LENGTH) for stop, name in names.items()}
     lanes = make_lanes(instance, solution, script)
+    if ways is not None:
+        lanes = [
+            replace(one, ways=tuple(map_points(instance, way) for way in ways[one.vehicle]))
+            for one in lanes
+        ]
     points = points_of(instance)
 
     head = HEADING + (0.22 if missing else 0.0)
     map_height = map_space = 0.0
     if points is not None:
-        map_height = height_of_map(points[shown_places(instance)], lanes)
+        map_height = height_of_map(shown_points(instance, points, lanes), lanes)
         map_space = map_height + 0.5
     rows = last_row(lanes, missing) + 1.0
     row_height = min(max(9.0 / rows, _MIN_ROW), _MAX_ROW, _MAX_TIMELINE / rows)

@@ -19,6 +19,7 @@ from decost.files.writing import write_text
 from decost.method.result import Result
 from decost.problem.instance import Instance
 from decost.problem.names import stop_name, time_text
+from decost.problem.plan import Ways
 from decost.show.scene import scene_of
 
 MODULES = ("dom", "words", "hub", "tip", "map", "schedule", "timetable", "leftout", "report")
@@ -34,6 +35,7 @@ def write_report(
     *,
     explanation: Mapping[str, Any] | None = None,
     tiles: str | None = None,
+    ways: Ways | None = None,
 ) -> None:
     """Write a result as a page: map, schedule, timetables, what was left out and why.
 
@@ -48,6 +50,8 @@ def write_report(
     tiles
         Address of a background map with {z}, {x} and {y}, for places with latitude and longitude.
         It is the only address that the page asks, and without it, it asks none.
+    ways
+        Ways along streets; without them they are straight lines.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def write_report(
         If the path does not end in .html, or tiles cannot be used.
     """
     require_report(result.instance, path, tiles)
-    write_text(os.fspath(path), page_of(result, explanation, tiles))
+    write_text(os.fspath(path), page_of(result, explanation, tiles, ways))
 
 
 def require_report(
@@ -84,9 +88,14 @@ def _require_tiles(tiles: str) -> None:
         )
 
 
-def page_of(result: Result, explanation: Mapping[str, Any] | None, tiles: str | None) -> str:
+def page_of(
+    result: Result,
+    explanation: Mapping[str, Any] | None,
+    tiles: str | None,
+    ways: Ways | None = None,
+) -> str:
     """Give the page as text."""
-    scene = scene_of(result, explanation) | {"tiles": tiles, "version": __version__}
+    scene = scene_of(result, explanation, ways) | {"tiles": tiles, "version": __version__}
     style, script = _part("page.css"), _script()
     images = ""
     if tiles is not None:

@@ -6,7 +6,7 @@ The modules in `web/` draw from it alone. Names and numbers are data there, neve
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ from decost.problem.checker import check, choose_alternatives
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.names import (
     alternatives_of,
+    detour_of,
     place_name,
     place_of,
     stop_name,
     used_alternative,
     vehicle_name,
 )
-from decost.problem.plan import Route, Solution, Visit
+from decost.problem.plan import Route, Solution, Visit, Ways
 from decost.show.lanes import left_out, looks_of
 from decost.show.map import points_of
 
@@ -30,7 +31,9 @@ _MOST_VIOLATIONS = 20
 _MOST_LATITUDE = 85.05  # beyond it there are no tiles
 
 
-def scene_of(result: Result, explanation: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def scene_of(
+    result: Result, explanation: Mapping[str, Any] | None = None, ways: Ways | None = None
+) -> dict[str, Any]:
     """Describe a result for the page.
 
     Parameters
@@ -39,6 +42,8 @@ def scene_of(result: Result, explanation: Mapping[str, Any] | None = None) -> di
         The plan and what is known about it; the plan need not be feasible.
     explanation
         What `Explanation.to_dict` says of it.
+    ways
+        Ways along streets, a list of (lon, lat) for each leg of each route.
     """
     instance = result.instance
     solution = choose_alternatives(instance, result.solution)
@@ -49,13 +54,18 @@ def scene_of(result: Result, explanation: Mapping[str, Any] | None = None) -> di
         "clock": instance.unit == "minutes",
         "geographic": instance.geographic,
         "approximate": instance.xy is None,
-        "detour": instance.detour if instance.geographic else None,
+        "detour": detour_of(instance),
+        "streets": ways is not None,
         "begin": _first_time(instance, solution),
         "until": _last_time(instance, solution),
         "places": _places(instance, points),
         "stops": [_stop(instance, stop) for stop in range(1, instance.nodes)],
         "vehicles": _vehicles(instance, len(solution.routes)),
-        "routes": [_route(instance, k, route) for k, route in enumerate(solution.routes)],
+        "routes": [
+            _route(instance, k, route)
+            | {"ways": None if ways is None else _lines(instance, ways[k])}
+            for k, route in enumerate(solution.routes)
+        ],
         "profit": solution.profit,
         "status": result.status,
         "bound": result.bound,
@@ -107,11 +117,22 @@ def _points(instance: Instance) -> FloatArray | None:
     if not instance.geographic or instance.xy is None:
         points = points_of(instance)
         return None if points is None else points * (1.0, -1.0)
-    lon, lat = instance.xy.T
-    east = lon[0] + (lon - lon[0] + 180) % 360 - 180  # the shorter way round from the depot
+    return _mercator(instance.xy, instance.xy[0, 0])
+
+
+def _mercator(lon_lat: FloatArray, middle: float) -> FloatArray:
+    lon, lat = lon_lat.T
+    east = middle + (lon - middle + 180) % 360 - 180  # the shorter way round from the depot
     north = np.radians(np.clip(lat, -_MOST_LATITUDE, _MOST_LATITUDE))
     y = 0.5 - np.log(np.tan(np.pi / 4 + north / 2)) / (2 * np.pi)
     return np.column_stack((east / 360 + 0.5, y))
+
+
+def _lines(instance: Instance, ways: Sequence[FloatArray]) -> list[list[float]]:
+    """Give every leg as x, y, x, y, ... to a centimetre."""
+    assert instance.xy is not None
+    middle = instance.xy[0, 0]
+    return [_mercator(way, middle).round(9).ravel().tolist() for way in ways]
 
 
 def _places(instance: Instance, points: FloatArray | None) -> list[dict[str, Any]]:

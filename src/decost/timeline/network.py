@@ -102,6 +102,49 @@ def useful_network(
     return reduced_network(instance.arrays, kept, tight, kind)
 
 
+def useful_pairs(instance: Instance) -> int:
+    """Bound the travel times between alternatives that can matter, which a network has to hold."""
+    size = instance.alternative_count
+    if instance.arrays.triangle:  # else it would take as long as to look at all pairs
+        size = len(useful_alternatives(instance.arrays, ALL_TYPES).alternative)
+    return size * size
+
+
+def mirrored(network: Network) -> tuple[Network, bool]:
+    """Look at a network backwards: time runs from the end to the start, from 0 on.
+
+    Node k stays node k, and its service begins where it ended. A route earns no less backwards.
+    The second answer says whether it earns no more either: a `latest` start that another deadline
+    does not imply is forgotten.
+    """
+    node = network.node.copy()
+    due = network.node["latest"][network.end]
+    shortest = network.node["min_stay"]
+    total = np.append(0.0, np.cumsum(network.pieces[:, 1]))
+    longest = total[network.node["piece_last"]] - total[network.node["piece_first"]]
+    leave = np.minimum(network.node["leave_by"], network.node["latest"] + shortest + longest)
+    place = network.node["place"]
+    home = due - network.travel[place, place[network.end]]
+    node["open"] = np.maximum(0.0, due - leave)
+    node["latest"] = due - network.node["open"] - shortest
+    node["leave_by"] = due - network.node["open"]
+    for depot, latest in (
+        (network.start, due - network.node["open"][network.start]),
+        (network.end, 0.0),
+    ):
+        node["open"][depot], node["latest"][depot], node["leave_by"][depot] = 0.0, latest, np.inf
+    backwards = network._replace(
+        travel=np.ascontiguousarray(network.travel.T),
+        planes=np.ascontiguousarray(network.planes.transpose(0, 2, 1)),
+        start=network.end,
+        end=network.start,
+        node=node,
+        slack=2 * network.slack,
+    )
+    implied = np.minimum(leave, home) - shortest <= network.node["latest"] + network.slack
+    return backwards, bool(implied[network.stop >= 0].all())
+
+
 @inlined
 def of_type(network: Network, kind: int) -> Network:
     """Look at a network as vehicles of one type do."""

@@ -38,9 +38,15 @@ export function onWidth(element, draw) {
 }
 
 const ruler = document.createElement("canvas").getContext("2d");
+const widths = new Map();
 
 /** Width of a text in pixels. */
 export function textWidth(text, size) {
-  ruler.font = `${size}px system-ui, sans-serif`;
-  return ruler.measureText(text).width;
+  const key = `${size} ${text}`;
+  if (widths.has(key)) return widths.get(key);
+  const font = `${size}px system-ui, sans-serif`;
+  if (ruler.font !== font) ruler.font = font;
+  if (widths.size > 20000) widths.clear();
+  widths.set(key, ruler.measureText(text).width);
+  return widths.get(key);
 }

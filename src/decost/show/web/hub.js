@@ -4,6 +4,7 @@
 export function makeHub() {
   const watchers = [];
   const state = { pointed: null, chosen: null };
+  let closing = new AbortController();
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
   const tell = (at) => watchers.forEach((watcher) => watcher(state.pointed ?? state.chosen, at));
   return {
@@ -23,6 +24,21 @@ export function makeHub() {
     },
     watch(watcher) {
       watchers.push(watcher);
+    },
+    /** What is chosen, to choose it again in another hub. */
+    get chosen() {
+      return state.chosen;
+    },
+    /** Listeners beyond the views listen with this, and no longer than the views are there. */
+    get listening() {
+      return { signal: closing.signal };
+    },
+    /** Forget all views, for others to take their place. */
+    renew() {
+      watchers.length = 0;
+      state.pointed = null;
+      closing.abort();
+      closing = new AbortController();
     },
   };
 }

@@ -6,11 +6,14 @@ import { numberText } from "./words.js";
 
 const FIRST = 24;
 
-/** List the stops that are not visited, those that come nearest to a visit first. */
-export function drawLeftOut(scene, hub) {
+/**
+ * List the stops that are not visited, those that come nearest to a visit first.
+ * `extend(row, one)` may add to a row.
+ */
+export function drawLeftOut(scene, hub, extend = null) {
   if (!scene.left_out.length) return html("p", { class: "quiet" }, "Nothing: every stop is visited.");
   const list = html("ul", { class: "left-out" });
-  const add = (some) => list.append(...some.map((one) => item(scene, hub, one)));
+  const add = (some) => list.append(...some.map((one) => item(scene, hub, one, extend)));
   add(scene.left_out.slice(0, FIRST));
   const rest = scene.left_out.slice(FIRST);
   const parts = [list];
@@ -26,7 +29,7 @@ export function drawLeftOut(scene, hub) {
   return html("div", {}, ...parts);
 }
 
-function item(scene, hub, one) {
+function item(scene, hub, one, extend) {
   const stop = scene.stops[one.stop];
   const row = html(
     "li",
@@ -35,6 +38,7 @@ function item(scene, hub, one) {
     html("span", { class: "worth" }, `can earn ${numberText(stop.full)}`),
     html("span", { class: "why" }, one.words),
   );
+  extend?.(row, one);
   hub.watch((focus) => row.classList.toggle("on", focus?.stop === one.stop));
   return standFor(row, hub, { stop: one.stop });
 }

@@ -10,12 +10,13 @@ const TEXT = 12;
 const MANY = 150; // stops in view
 const PAPER_MAP = [688, 416]; // pixels on a page, as page.css has it
 
-/** Draw the map of a scene; null if its places have no coordinates. */
-export function drawMap(scene, hub) {
+/** Draw the map of a scene; null if its places have no coordinates. `view` is where the last map was. */
+export function drawMap(scene, hub, view = {}) {
   if (!scene.places.length || scene.places[0].x === undefined) return null;
   const canvas = svg("svg", { class: "map", role: "img", "aria-label": "Map of the routes" });
   const box = html("div", { class: "map-box", tabindex: 0 }, canvas);
-  const view = { x: 0, y: 0, scale: 1, fit: 1, width: 0, height: 0 };
+  let again = Boolean(view.width); // it takes the place of another one
+  if (!again) Object.assign(view, { x: 0, y: 0, scale: 1, fit: 1, width: 0, height: 0 });
   const everything = placesShown(scene, true);
   const onRoutes = placesShown(scene, false);
   const routed = onRoutes.length > 1 ? onRoutes : everything;
@@ -36,10 +37,10 @@ export function drawMap(scene, hub) {
     Object.assign(view, { width, height });
     canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
     fit(view, routed);
-    const moved = before.x !== view.x || before.y !== view.y || before.scale !== before.fit;
-    if (before.width && moved && keep) {
-      Object.assign(view, { x: before.x, y: before.y, scale: (before.scale / before.fit) * view.fit });
+    if (before.width && keep && (view.own || again)) {
+      Object.assign(view, { x: before.x, y: before.y, scale: again ? before.scale : (before.scale / before.fit) * view.fit });
     }
+    again = false;
     redraw();
     settle();
   };
@@ -48,6 +49,7 @@ export function drawMap(scene, hub) {
   const reset = () => {
     whole = !whole && view.scale === view.fit;
     fit(view, routed);
+    view.own = whole;
     if (whole) Object.assign(view, frame(view, everything));
     redraw();
   };
@@ -56,8 +58,8 @@ export function drawMap(scene, hub) {
   if (scene.tiles) box.append(html("div", { class: "credit" }, creditOf(scene.tiles)));
   followPointers(box, change);
   hub.watch((focus) => layers.forEach((layer) => layer.focus?.(focus)));
-  addEventListener("beforeprint", () => size(...PAPER_MAP, false));
-  addEventListener("afterprint", () => size(box.clientWidth, box.clientHeight, false));
+  addEventListener("beforeprint", () => size(...PAPER_MAP, false), hub.listening);
+  addEventListener("afterprint", () => size(box.clientWidth, box.clientHeight, false), hub.listening);
   return box;
 }
 
@@ -69,14 +71,15 @@ function placesShown(scene, all) {
     route.visits.forEach((visit) => shown.add(visit.place));
     shown.add(scene.vehicles[vehicle].start).add(scene.vehicles[vehicle].end);
   });
-  return [...shown].map((place) => scene.places[place]);
+  const ways = scene.routes.flatMap((route) => wayPoints(route) ?? []).flat();
+  return [...[...shown].map((place) => scene.places[place]), ...ways];
 }
 
 /** Where the view has to be to show places. */
 function frame(view, places) {
-  const [xs, ys] = [places.map((place) => place.x), places.map((place) => place.y)];
-  const [left, right] = [Math.min(...xs), Math.max(...xs)];
-  const [top, bottom] = [Math.min(...ys), Math.max(...ys)];
+  // Not Math.min(...all): ways have more points than a call may have arguments.
+  const [left, top] = ["x", "y"].map((axis) => places.reduce((least, place) => Math.min(least, place[axis]), Infinity));
+  const [right, bottom] = ["x", "y"].map((axis) => places.reduce((most, place) => Math.max(most, place[axis]), -Infinity));
   const [room, beside] = [Math.min(40, view.width / 10), 60]; // at the right are buttons
   const widest = Math.max(Math.abs(right), Math.abs(bottom), 1e-9);
   const scale = Math.min(
@@ -114,18 +117,19 @@ function legsLayer(scene) {
   scene.routes.forEach((route, number) => {
     if (!route.moves) return;
     const { start, end, colour, dashes } = scene.vehicles[number];
-    const places = [start, ...route.visits.map((visit) => visit.place), end];
+    const places = [start, ...route.visits.map((visit) => visit.place), end].map((place) => scene.places[place]);
+    const legs = wayPoints(route) ?? places.slice(1).map((to, k) => [places[k], to]);
     const line = svg("path", { class: "leg", "stroke-dasharray": dashes.map((d) => 2 * d).join(" ") });
     const arrows = svg("path", { class: "arrow" });
     const group = svg("g", { class: "routed", "--route": colour, "data-vehicle": number }, line, arrows);
-    routes.push({ places: places.map((place) => scene.places[place]), line, arrows, group, number });
+    routes.push({ legs, line, arrows, group, number });
     element.append(group);
   });
   const move = (view) => {
-    for (const { places, line, arrows } of routes) {
-      const points = places.map((place) => pixel(view, place));
-      line.setAttribute("d", `M${points.map((point) => point.map(near).join(" ")).join("L")}`);
-      arrows.setAttribute("d", points.slice(1).map((to, k) => arrow(points[k], to)).join(""));
+    for (const { legs, line, arrows } of routes) {
+      const ways = legs.map((leg) => leg.map((point) => pixel(view, point)));
+      line.setAttribute("d", `M${ways.flat().map((point) => point.map(near).join(" ")).join("L")}`);
+      arrows.setAttribute("d", ways.map(arrowOf).join(""));
     }
   };
   const focus = (focused) => {
@@ -141,10 +145,33 @@ function near(value) {
   return Math.round(10 * value) / 10;
 }
 
+/** Points of the ways along streets, leg by leg; null if they are straight. */
+function wayPoints(route) {
+  if (!route.ways) return null;
+  return route.ways.map((way) => {
+    const points = [];
+    for (let k = 0; k < way.length; k += 2) points.push({ x: way[k], y: way[k + 1] });
+    return points;
+  });
+}
+
+/** An arrow on the part of a way that is nearest to its middle and long enough. */
+function arrowOf(way) {
+  const parts = way.slice(1).map((to, k) => [way[k], to, Math.hypot(to[0] - way[k][0], to[1] - way[k][1])]);
+  const whole = parts.reduce((sum, [, , length]) => sum + length, 0);
+  if (whole < 36) return "";
+  let [before, best] = [0, null];
+  for (const [from, to, length] of parts) {
+    const off = Math.abs(before + length / 2 - whole / 2);
+    before += length;
+    if (length >= Math.min(18, whole / 3) && (!best || off < best.off)) best = { off, from, to };
+  }
+  return best ? arrow(best.from, best.to) : "";
+}
+
 function arrow([x, y], [toX, toY]) {
   const [dx, dy] = [toX - x, toY - y];
   const length = Math.hypot(dx, dy);
-  if (length < 36) return "";
   const [ux, uy] = [dx / length, dy / length];
   const [tipX, tipY] = [x + dx * 0.55, y + dy * 0.55];
   const [backX, backY] = [tipX - 9 * ux, tipY - 9 * uy];
@@ -365,12 +392,14 @@ function zoom(change, factor, x = change.view.width / 2, y = change.view.height 
   view.x += dx / view.scale - dx / scale;
   view.y += dy / view.scale - dy / scale;
   view.scale = scale;
+  view.own = true;
   change.redraw();
 }
 
 function shift(change, dx, dy) {
   change.view.x -= dx / change.view.scale;
   change.view.y -= dy / change.view.scale;
+  change.view.own = true;
   change.redraw();
 }
 

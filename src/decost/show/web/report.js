@@ -74,6 +74,7 @@ function mapNote(scene) {
   const notes = ["Squares are starts, rings stops that are not visited, ★ required ones; a stop is as large as it can earn."];
   if (scene.approximate) notes.push("There are no coordinates: distances resemble travel times.");
   if (scene.detour !== null) notes.push(`Ways are ${scene.detour} times as long as the straight line.`);
+  if (scene.streets) notes.push("Ways are along the streets.");
   return html("p", { class: "quiet" }, notes.join(" "));
 }
 

@@ -4,16 +4,21 @@ import { html, named, onWidth, svg, textWidth } from "./dom.js";
 import { standFor } from "./hub.js";
 import { timeText } from "./words.js";
 
-const LANE = 40;
-const AXIS = 24;
+export const LANE = 40;
+export const AXIS = 24;
 const BAR = 24;
 const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440];
 const PAPER = 570; // pixels beside the names on a page, as page.css has it
 const LEAST = 22; // pixels for a visit, on average; else the schedule scrolls
 
-/** Draw the schedule of a scene. */
-export function drawSchedule(scene, hub) {
-  const lanes = scene.routes.map((_, vehicle) => vehicle).filter((k) => scene.routes[k].moves);
+/**
+ * Draw the schedule of a scene.
+ * With `everyone`, vehicles without visits have lanes as well; `extend(bar, visit, vehicle, order)` may add to a bar, and
+ * `drawn(canvas, {x, lanes})` hears of every drawing: where times are, and whose the lanes are. Lanes that are as they were
+ * in `kept`, a map from the last drawing, are used again; `mark(vehicle)` is what they depend on beside their routes.
+ */
+export function drawSchedule(scene, hub, { everyone = false, extend = null, drawn = null, kept = null, mark = null } = {}) {
+  const lanes = scene.routes.map((_, vehicle) => vehicle).filter((k) => everyone || scene.routes[k].moves);
   if (!lanes.length) return html("p", { class: "quiet" }, "Nobody goes anywhere.");
   const names = html("div", { class: "lane-names" }, html("div", { class: "lane-axis" }));
   for (const vehicle of lanes) {
@@ -32,12 +37,14 @@ export function drawSchedule(scene, hub) {
   const show = (width) => {
     canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
     canvas.setAttribute("width", width);
-    canvas.replaceChildren(...partsOf(scene, hub, lanes, width, bars));
+    const x = scaleOf(scene, width);
+    canvas.replaceChildren(...partsOf(scene, hub, lanes, width, { x, bars, extend, kept, mark }));
+    drawn?.(canvas, { x, lanes });
   };
   const onScreen = (wide) => show(Math.max(wide, LEAST * most));
   onWidth(strip, onScreen);
-  addEventListener("beforeprint", () => show(PAPER));
-  addEventListener("afterprint", () => onScreen(strip.clientWidth));
+  addEventListener("beforeprint", () => show(PAPER), hub.listening);
+  addEventListener("afterprint", () => onScreen(strip.clientWidth), hub.listening);
   hub.watch((focus) => {
     bars.forEach((bar, stop) => bar.classList.toggle("on", focus?.stop === stop));
   });
@@ -45,16 +52,31 @@ export function drawSchedule(scene, hub) {
   return html("div", {}, html("div", { class: "schedule" }, names, strip), html("p", { class: "quiet" }, hint));
 }
 
-function partsOf(scene, hub, lanes, width, bars) {
+/** Where a time is on a schedule; `invert` tells the time at a place. */
+function scaleOf(scene, width) {
   const span = scene.until - scene.begin || 1;
   const x = (time) => 22 + ((time - scene.begin) / span) * (width - 44);
+  x.invert = (place) => scene.begin + ((place - 22) / (width - 44)) * span;
+  return x;
+}
+
+function partsOf(scene, hub, lanes, width, { x, bars, extend, kept, mark }) {
   const parts = ticksOf(scene, width).flatMap((time) => [
     svg("line", { class: "grid", x1: x(time), x2: x(time), y1: AXIS - 4, y2: AXIS + LANE * lanes.length }),
     svg("text", { class: "tick", x: x(time), y: AXIS - 9 }, timeText(scene, time)),
   ]);
   bars.clear();
   lanes.forEach((vehicle, row) => {
-    parts.push(laneOf(scene, hub, vehicle, AXIS + LANE * row, x, bars));
+    const top = AXIS + LANE * row;
+    const key = kept && JSON.stringify([scene.routes[vehicle], scene.begin, scene.until, width, top, mark?.(vehicle)]);
+    let drawn = kept?.get(vehicle);
+    if (!drawn || drawn.key !== key) {
+      const own = new Map();
+      drawn = { key, own, lane: laneOf(scene, hub, vehicle, top, { x, bars: own, extend }) };
+      kept?.set(vehicle, drawn);
+    }
+    parts.push(drawn.lane);
+    drawn.own.forEach((bar, stop) => bars.set(stop, bar));
   });
   return parts;
 }
@@ -72,7 +94,7 @@ function ticksOf(scene, width) {
   return ticks;
 }
 
-function laneOf(scene, hub, vehicle, top, x, bars) {
+function laneOf(scene, hub, vehicle, top, { x, bars, extend }) {
   const route = scene.routes[vehicle];
   const { begin, due, colour } = scene.vehicles[vehicle];
   const middle = top + LANE / 2;
@@ -96,6 +118,7 @@ function laneOf(scene, hub, vehicle, top, x, bars) {
     bar.append(svg("rect", { class: "stay", x: left, y: low, width: wide, height: BAR, rx: Math.min(4, wide / 3) }));
     const text = [`${stop.required ? "★ " : ""}${stop.name}`, String(k + 1)].find((words) => textWidth(words, 11) + 6 <= wide);
     if (text) bar.append(svg("text", { class: "bar-name", x: left + wide / 2, y: middle }, text));
+    extend?.(bar, visit, vehicle, k);
     lane.append(standFor(bar, hub, { stop: visit.stop }));
     bars.set(visit.stop, bar);
   });

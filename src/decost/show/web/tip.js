@@ -18,7 +18,7 @@ export function makeTip(scene, hub) {
     place(tip, at.getBoundingClientRect());
   });
   const follow = () => tip.hidden || place(tip, anchor.getBoundingClientRect());
-  addEventListener("scroll", follow, { passive: true, capture: true });
+  addEventListener("scroll", follow, { passive: true, capture: true, ...hub.listening });
   return tip;
 }
 

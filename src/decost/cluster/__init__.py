@@ -1,0 +1,1 @@
+"""Many machines: sets in parts, graded states and benches, by Dask."""

@@ -1,0 +1,375 @@
+"""Sets that need not fit into memory: parts of Parquet, in one file or a folder of files.
+
+A part is a group of rows, and a file in a folder has one or more of them. Plans of a part go to a
+file of its name: it is written at once, so that a part that is there is finished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from decost import __version__
+from decost.files import limits
+from decost.files.instances import with_vehicles
+from decost.files.limits import FormatError
+from decost.files.parquet import (
+    INSTANCES,
+    MAGIC,
+    PLANS,
+    batches,
+    instances_in,
+    join_files,
+    needs_pyarrow,
+    open_file,
+    plan_rows,
+    told_by,
+    write_instances,
+)
+from decost.files.writing import is_special, part_of
+from decost.method.summary import Summary
+from decost.problem.generators import PART, generate_part, part_count
+from decost.problem.instance import Instance, InstanceError
+
+ENDING = ".parquet"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some instances of a set: a group of rows in a file.
+
+    Attributes
+    ----------
+    path, group
+        Where they are.
+    name
+        Name of the file for their plans.
+    first, count
+        Number of the first in the set, and how many there are.
+    digest
+        Of their file's footer, which holds a digest of all values if we have written it, and else
+        sizes, least and largest values.
+    """
+
+    path: Path
+    group: int
+    name: str
+    first: int
+    count: int
+    digest: str
+
+    def read(self, vehicles: int | None = None) -> Iterator[list[Instance]]:
+        """Read the instances, some at a time."""
+        file = open_file(self.path)
+        strict = told_by(file).get("format") == INSTANCES
+        first = self.first
+        for batch in batches(self.path, file, self.group):
+            try:
+                instances = instances_in(self.path, batch, first, strict=strict)
+                if vehicles is not None:
+                    instances = [with_vehicles(one, vehicles) for one in instances]
+            except InstanceError as error:
+                raise limits.refusal(self.path, error) from None
+            yield instances
+            first += len(instances)
+
+
+def holds_parts(path: str | Path) -> bool:
+    """Whether there is a folder, or a Parquet file."""
+    path = Path(path)
+    if path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def is_for_parts(path: Path) -> bool:
+    """Whether an output is to be a folder of parts, or a Parquet file."""
+    return path.is_dir() or path.suffix.lower() in ("", ENDING)
+
+
+def part_files(folder: Path) -> list[Path]:
+    """List the Parquet files of a folder in order; numbers in names count as such."""
+    found = [one for one in folder.glob(f"*{ENDING}") if not one.name.startswith((".", "_"))]
+    return sorted(
+        found,
+        key=lambda one: [
+            (0, int(word), "") if word.isdigit() else (1, 0, word)
+            for word in re.findall(r"\d+|\D+", one.name)
+        ],
+    )
+
+
+def list_parts(path: str | Path) -> list[Part]:
+    """List the parts of a set of instances.
+
+    Raises
+    ------
+    FormatError
+        If there are none, or one is torn, missing, of another set or holds no instances.
+    """
+    needs_pyarrow()
+    path = Path(path)
+    paths = part_files(path) if path.is_dir() else [path]
+    parts: list[Part] = []
+    first, told = 0, None
+    for one in paths:
+        file = open_file(one)
+        its = told_by(file)
+        if its.get("format", INSTANCES) != INSTANCES:
+            raise FormatError(f"{one}: holds plans, not instances")
+        if told is not None and its.get("run") != told.get("run"):
+            raise FormatError(f"{one}: is of another set than {paths[0].name}")
+        told = told or its
+        digest = sha256(repr(one.stat().st_size).encode() + _footer(one)).hexdigest()
+        groups = file.metadata.num_row_groups
+        for group in range(groups):
+            count = file.metadata.row_group(group).num_rows
+            name = one.stem if groups == 1 else f"{one.stem}-{group:05d}"
+            parts.append(Part(one, group, name + ENDING, first, count, digest))
+            first += count
+    if not first:
+        raise FormatError(f"{path}: holds no instance" + " in .parquet files" * path.is_dir())
+    whole = (told or {}).get("instances", first)
+    if first != whole:
+        raise FormatError(
+            f"{path}: holds {first} of {whole} instances; what made them goes on with the same "
+            "command"
+        )
+    return parts
+
+
+def _footer(path: Path) -> bytes:
+    """Read the footer of a Parquet file: it ends in its length and four letters."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(size - 8)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(0, size - 8 - length))
+        return file.read(length)
+
+
+def read_parts(path: str | Path) -> Iterator[list[Instance]]:
+    """Read a set of instances that need not fit into memory, some at a time.
+
+    Parameters
+    ----------
+    path
+        A Parquet file, or a folder of them.
+
+    Raises
+    ------
+    FormatError
+        If a file is torn, or of another set, or an instance is not valid.
+    """
+    for part in list_parts(path):
+        yield from part.read()
+
+
+def read_whole(path: Path, vehicles: int | None) -> list[Instance]:
+    """Read a set that fits into memory."""
+    parts = list_parts(path)
+    size = sum(one.stat().st_size for one in {part.path for part in parts})
+    if size > limits.MAX_SET_BYTES // 2:
+        raise FormatError(
+            f"{path}: is {size} bytes, too large to be read as a whole: solve it in parts "
+            "(--out FOLDER), or use decost.read_parts"
+        )
+    return [instance for part in parts for some in part.read(vehicles) for instance in some]
+
+
+def write_parts(instances: Iterable[Instance], path: str | Path, *, size: int = PART) -> int:
+    """Write a set of instances that need not fit into memory; return how many there were.
+
+    Parameters
+    ----------
+    instances
+        Any iterable, which is read once.
+    path
+        A folder for the parts, new or without any; or a Parquet file.
+    size
+        Instances in a part.
+    """
+    path = Path(path)
+    if size < 1:
+        raise ValueError(f"size = {size}: must be at least 1")
+    folder = _open_folder(path)
+    if part_files(folder):
+        raise FormatError(f"{folder}: holds parts already")
+    count = number = 0
+    rest = iter(instances)
+    while some := list(islice(rest, size)):
+        write_instances(folder / part_name(number), some, {})
+        count, number = count + len(some), number + 1
+    if not count:
+        raise FormatError(f"{path}: a set needs at least one instance")
+    _close_folder(path, folder, {"format": INSTANCES})
+    return count
+
+
+def part_name(number: int) -> str:
+    """Name a part."""
+    return f"part-{number:05d}{ENDING}"
+
+
+def _open_folder(out: Path) -> Path:
+    """Make the folder for parts: the output itself, or one beside a file until that is whole."""
+    folder = part_of(out) if out.suffix.lower() == ENDING and not out.is_dir() else out
+    if (is_special(folder) and not folder.is_dir()) or folder.is_file():
+        raise FormatError(f"{folder}: is in the way: no folder")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(f"{out}: there is no folder {folder.parent}")
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _close_folder(out: Path, folder: Path, told: dict[str, Any]) -> None:
+    """Make one file of the parts, if that is what is wanted."""
+    if folder == out:
+        return
+    paths = part_files(folder)
+    join_files(paths, out, told)
+    for path in paths:
+        path.unlink()
+    folder.rmdir()
+
+
+def write_generated(
+    out: Path, family: str, *, restart: bool = False, **given: Any
+) -> Iterator[tuple[int, int]]:
+    """Generate a set part by part; yield how many instances are there, and how many were before.
+
+    Parts of the same set that are there already are kept.
+
+    Raises
+    ------
+    FormatError
+        If there is a torn part, or one of another set; it is named.
+    """
+    needs_pyarrow()
+    words = repr((__version__, family, sorted(given.items())))
+    told = {"run": sha256(words.encode()).hexdigest(), "instances": given["count"]}
+    numbers = range(part_count(given["count"]))
+    folder = _open_folder(out)
+    names = {part_name(number) for number in numbers}
+    there = _finished(folder, names, INSTANCES, told["run"], restart=restart)
+    before = sum(
+        PART if part_name(n) != part_name(numbers[-1]) else given["count"] - n * PART
+        for n in numbers
+        if part_name(n) in there
+    )
+    done = before
+    yield done, before
+    for number in numbers:
+        if part_name(number) in there:
+            continue
+        instances = generate_part(family, number, **given)
+        write_instances(folder / part_name(number), instances, told)
+        done += len(instances)
+        yield done, before
+    _close_folder(out, folder, {"format": INSTANCES} | told)
+
+
+def _finished(
+    folder: Path, names: set[str], kind: str, run: str, *, restart: bool
+) -> dict[str, dict[str, Any]]:
+    """Find what is there of a run, and what each file says about itself."""
+    found = {}
+    for path in part_files(folder):
+        told = told_by(open_file(path)) if not restart else _told_or_torn(path, kind)
+        if told.get("format") != kind:
+            raise FormatError(f"{path}: is in the way: no part of {_WORDS[kind]}")
+        if restart:
+            path.unlink()
+        elif told.get("run") != run or path.name not in names:
+            raise FormatError(
+                f"{path}: is of another run (instances, method, options or version differ); go "
+                "on with that command, or begin anew with --restart"
+            )
+        else:
+            found[path.name] = told
+    return found
+
+
+_WORDS = {INSTANCES: "a set of instances", PLANS: "a set of plans"}
+
+
+def _told_or_torn(path: Path, kind: str) -> dict[str, Any]:
+    """Give what a file says about itself; one that is torn goes with the others."""
+    try:
+        return told_by(open_file(path))
+    except FormatError:
+        return {"format": kind}
+
+
+class PlanParts:
+    """Plans of a set, a file for each part of it, of one run.
+
+    Attributes
+    ----------
+    folder
+        Where the files are.
+    out
+        What is to be there in the end: the folder itself, or one file.
+    run
+        Digest of what decides on the plans: instances, method, options and version.
+    """
+
+    def __init__(self, out: Path, parts: Sequence[Part], settings: str) -> None:
+        self.out = out
+        self.parts = parts
+        total = sha256(repr((__version__, settings)).encode())
+        for part in parts:
+            total.update(repr((part.name, part.first, part.count, part.digest)).encode())
+        self.run = total.hexdigest()
+        self.folder = _open_folder(out)
+        for part in parts:
+            if part.path.parent.resolve() == self.folder.resolve():
+                raise FormatError(f"{out}: is the folder of the instances")
+            if part.path.resolve() == out.resolve():
+                raise FormatError(f"{out}: is the instances themselves, and would be lost")
+
+    def resume(self, *, restart: bool) -> dict[str, Summary]:
+        """Find the parts that are finished, by the names of their files.
+
+        Raises
+        ------
+        FormatError
+            If a file is torn, or of another run (unless that is to `restart`); it is named.
+        """
+        names = {part.name for part in self.parts}
+        found = _finished(self.folder, names, PLANS, self.run, restart=restart)
+        return {name: Summary(**told["summary"]) for name, told in found.items()}
+
+    def finish(self, summary: Summary) -> None:
+        """Make one file of all, if that is what is wanted."""
+        told = {"format": PLANS, "run": self.run, "summary": asdict(summary)}
+        _close_folder(self.out, self.folder, told)
+
+    def discard(self) -> None:
+        """Remove what is there."""
+        for part in self.parts:
+            (self.folder / part.name).unlink(missing_ok=True)
+        if self.folder != self.out or not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
+def finished_part(path: Path, run: str) -> Summary | None:
+    """Give what the plans of a part come to, if they are there."""
+    if not path.exists():
+        return None
+    told = told_by(open_file(path))
+    return Summary(**told["summary"]) if told.get("run") == run else None
+
+
+def plans_in(path: Path) -> Iterator[dict[str, Any]]:
+    """Read plans of a Parquet file or a folder of them, as they are in JSON lines."""
+    for one in part_files(path) if path.is_dir() else [path]:
+        yield from plan_rows(one)

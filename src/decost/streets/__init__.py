@@ -1,0 +1,1 @@
+"""Travel times and ways along streets, from a routing engine that the user runs."""

@@ -1,0 +1,1 @@
+"""The browser's door: a page to plan in, and the service behind it."""

@@ -1,0 +1,469 @@
+"""Tests of the page in a real browser: all that a user does, at phone and desktop width."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import Service, running
+
+import decost
+from browser import DESKTOP, PHONE, complaints_of, need_browser, opened, requests_of
+from decost.files.instances import instance_dict, instance_of
+
+SHOTS = os.environ.get("DECOST_SHOTS")
+"""A folder for screenshots, to look at."""
+
+
+measured = pytest.mark.skipif(
+    not os.environ.get("DECOST_MEASURE"), reason="is measured if DECOST_MEASURE is set"
+)
+
+
+class Page:
+    """The studio in a browser, as a user handles it."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def do(self, script: str, *given: Any) -> Any:
+        """Run JavaScript in the page."""
+        return self.driver.execute_script(script, *given)
+
+    def wait(self, script: str, seconds: float = 30.0) -> Any:
+        """Wait until an expression is true."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if found := self.do(f"return {script}"):
+                return found
+            time.sleep(0.03)
+        self.shot("timeout")
+        raise AssertionError(f"{script}: {complaints_of(self.driver)}; {self.text('.says')}")
+
+    def wait_in_lane(self, lane: int, label: str) -> None:
+        """Wait until a visit is in a lane."""
+        self.wait(
+            f"document.querySelectorAll('.board g.lane')[{lane}]?"
+            f".querySelector(`.bar[data-label='{label}']`)"
+        )
+
+    def text(self, selector: str) -> str:
+        """Read an element."""
+        return str(
+            self.do("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+        )
+
+    def click(self, selector: str) -> None:
+        """Click on an element."""
+        self.driver.find_element("css selector", selector).click()
+
+    def button(self, name: str) -> None:
+        """Press the button of a name."""
+        self.wait(
+            f"document.querySelector('[aria-label=\"{name}\"]:not([disabled]):not([hidden])')"
+        )
+        self.do('document.querySelector(`[aria-label="${arguments[0]}"]`).click()', name)
+
+    def drop_file(self, name: str, content: bytes) -> None:
+        """Drop a file on the page."""
+        self.do(
+            "const given = new DataTransfer();"
+            "given.items.add(new File([new Uint8Array(arguments[1])], arguments[0]));"
+            "dispatchEvent(new DragEvent('drop', {dataTransfer: given, cancelable: true}))",
+            name,
+            list(content),
+        )
+
+    def bars(self) -> list[list[str]]:
+        """List the visits of each lane."""
+        found: list[list[str]] = self.do(
+            "return [...document.querySelectorAll('.board g.lane')].map((lane) => "
+            "[...lane.querySelectorAll('.bar')].map((bar) => bar.dataset.label))"
+        )
+        return found
+
+    def profit(self) -> float:
+        """Read the profit."""
+        return float(self.text(".facts dd").replace(",", ""))
+
+    def solve(self, seconds: float = 2.0) -> None:
+        """Solve, and wait for the plan."""
+        self.do("delete document.body.dataset.solved")
+        self.do("document.getElementById('seconds').value = arguments[0]", seconds)
+        self.click("button.primary")
+        self.wait("document.body.dataset.solved")
+
+    def drag(self, label: str, to: tuple[float, float], steps: int = 4) -> None:
+        """Drag a visit with the mouse to a place of the window."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        x, y = self.place(label)
+        mouse = ActionChains(self.driver, duration=20)
+        mouse.w3c_actions.pointer_action.move_to_location(int(x), int(y))
+        mouse.w3c_actions.pointer_action.pointer_down()
+        for k in range(1, steps + 1):
+            at = (x + (to[0] - x) * k / steps, y + (to[1] - y) * k / steps)
+            mouse.w3c_actions.pointer_action.move_to_location(int(at[0]), int(at[1]))
+        mouse.w3c_actions.pointer_action.pointer_up()
+        mouse.perform()
+
+    def place(self, label: str) -> tuple[float, float]:
+        """Find a visit in the window."""
+        box = self.do(
+            "const bar = document.querySelector(`.board .bar[data-label='${arguments[0]}'] .stay`);"
+            "bar.scrollIntoView({block: 'center', inline: 'center'});"
+            "const box = bar.getBoundingClientRect(); "
+            "return [box.left + box.width / 2, box.top + box.height / 2]",
+            label,
+        )
+        return box[0], box[1]
+
+    def key(self, label: str, name: str) -> None:
+        """Press a key on a visit."""
+        self.wait(f"document.querySelector(`.board .bar[data-label='{label}']`)")
+        self.do(
+            "const bar = document.querySelector(`.board .bar[data-label='${arguments[0]}']`);"
+            "bar.focus();"
+            "bar.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[1], bubbles: true}))",
+            label,
+            name,
+        )
+
+    def shot(self, name: str) -> None:
+        """Keep a screenshot, if somebody wants to look."""
+        if SHOTS:
+            Path(SHOTS).mkdir(exist_ok=True)
+            self.driver.save_screenshot(str(Path(SHOTS) / f"{name}.png"))
+
+
+def visit(driver: Any, service: Service) -> Page:
+    """Wait for the page."""
+    page = Page(driver)
+    page.wait("document.body.dataset.ready")
+    return page
+
+
+@pytest.fixture(scope="module")
+def desktop(service: Service) -> Iterator[Page]:
+    """Open the page in a wide window, once; tests begin with an example."""
+    need_browser()
+    with opened(service.address, DESKTOP) as driver:
+        yield visit(driver, service)
+
+
+@pytest.fixture(scope="module")
+def best(guides: dict[str, Any]) -> decost.Result:
+    """Solve the example without a service."""
+    return decost.solve(instance_of("guides", guides), time_limit=5)
+
+
+@pytest.fixture
+def page(desktop: Page, guides: dict[str, Any], best: decost.Result) -> Iterator[Page]:
+    """Give the page with a plan; nobody else is asked, and nothing is complained of."""
+    desktop.drop_file("guides.json", json.dumps(guides).encode())
+    desktop.wait("!document.querySelector('.board .bar') && document.querySelector('.board')")
+    desktop.drop_file("plan.json", json.dumps(best.to_dict()).encode())
+    desktop.wait("document.querySelector('.board .bar')")
+    requests_of(desktop.driver)
+    yield desktop
+    asked = [one for one in requests_of(desktop.driver) if not one.startswith(("blob:", "data:"))]
+    own = desktop.do("return location.origin")
+    assert all(one.startswith(own) for one in asked), asked
+    assert not [one for one in complaints_of(desktop.driver) if "status of 4" not in one]
+
+
+def test_solves_and_links(page: Page, best: decost.Result) -> None:
+    """The plan shown earns what the planner earns; pointing at a visit marks it on the map."""
+    page.solve()
+    assert page.profit() == pytest.approx(best.profit, rel=1e-3)
+    assert "It is proven" in page.text(".verdict") or "This is proven" in page.text(".verdict")
+    page.do(
+        "const bar = document.querySelector(`.board .bar[data-label='castle']`);"
+        "bar.dispatchEvent(new PointerEvent('pointerenter', {pointerType: 'mouse'}))"
+    )
+    assert page.do("return document.querySelectorAll('#map .stop.on').length") == 1
+    assert "castle" in page.text(".tip")
+    page.wait("document.querySelector('.left-out .why').innerText.includes('cost')")
+    page.shot("solved")
+
+
+def test_drags_a_visit(page: Page) -> None:
+    """A visit dragged to another lane is there with exact stays; undo brings it back."""
+    before, profit = page.bars(), page.profit()
+    label = "hill park"
+    assert label in before[1]
+    x, y = page.place(label)
+    page.drag(label, (x, y - 40))
+    page.wait_in_lane(0, label)
+    after = page.bars()
+    assert label in after[0]
+    assert page.do("return performance.getEntriesByName('drag').length") > 0
+    page.shot("dragged")
+    page.button("Undo (Ctrl+Z)")
+    page.wait_in_lane(1, label)
+    assert page.bars() == before
+    assert page.profit() == profit
+    page.button("Redo (Ctrl+Y)")
+    page.wait_in_lane(0, label)
+    assert page.bars() == after
+
+
+def test_drags_out_and_adds(page: Page, guides: dict[str, Any]) -> None:
+    """A visit dragged out is left out, and may be added again where it earns most."""
+    profit = page.profit()
+    label = "hill park"
+    x, y = page.place(label)
+    page.drag(label, (x, y + 300))
+    page.wait(f"!document.querySelector(`.board .bar[data-label='{label}']`)")
+    assert page.profit() < profit
+    orders = [[one for one in lane if one != label] for lane in page.bars()]
+    instance = instance_of("guides", guides)
+    alone = decost.solve(instance, "search", iterations=0, start=orders)
+    assert page.profit() <= alone.profit * (1 + 1e-3)
+    page.button(f"Add {label} where it earns most")
+    page.wait(f"document.querySelector(`.board .bar[data-label='{label}']`)")
+    assert page.profit() == pytest.approx(profit, rel=1e-3)
+
+
+def test_broken_orders_are_marked(page: Page) -> None:
+    """Keys move a visit; an order that breaks says which visit and why."""
+    first = page.bars()[0]
+    page.key(first[0], "ArrowRight")
+    page.wait(f"document.querySelectorAll('.board .bar')[0]?.dataset.label === '{first[1]}'")
+    for _ in range(len(first) - 2):
+        page.key(first[0], "ArrowRight")
+        time.sleep(0.15)
+    page.wait("document.querySelector('.board .bar.broken')")
+    assert "cannot be served in time" in page.text(".complaints")
+    assert page.text(".lane-name.broken")
+    assert page.do("return document.getElementById('export').disabled")
+    page.shot("broken")
+    page.key(first[0], "Delete")
+    page.wait("!document.querySelector('.board .bar.broken')")
+
+
+def test_locks_hold(page: Page, guides: dict[str, Any]) -> None:
+    """A locked visit keeps its vehicle when the rest is solved anew."""
+    label = "hill park"
+    page.key(label, "ArrowUp")
+    page.wait_in_lane(0, label)
+    page.key(label, "l")
+    page.wait("document.querySelector('.board .bar.locked')")
+    page.solve()
+    assert label in page.bars()[0]
+    stops = [
+        one | {"vehicles": ["red"], "required": True} if one["id"] == label else one
+        for one in guides["stops"]
+    ]
+    expected = decost.solve(instance_of("guides", guides | {"stops": stops}), time_limit=6)
+    assert page.profit() == pytest.approx(expected.profit, rel=1e-3)
+    page.shot("locked")
+
+
+def test_edits_the_table(page: Page) -> None:
+    """A cell changes the problem; what is refused is marked and said, and changes nothing."""
+    page.do("document.getElementById('tab-tables').click()")
+    field = "document.querySelector(`[aria-label='castle: reward']`)"
+    change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
+    before = page.profit()
+    page.do(change, page.do(f"return {field}"), "130")
+    page.wait(
+        f"{field}.value === '130' && "
+        f"parseFloat(document.querySelector('.facts dd').innerText) > {before + 50}"
+    )
+    page.do(change, page.do(f"return {field}"), "much")
+    page.wait("document.querySelector('.refusal').innerText")
+    assert "reward" in page.text(".refusal")
+    page.shot("tables")
+    page.button("Undo (Ctrl+Z)")
+    page.wait(f"Math.abs(parseFloat(document.querySelector('.facts dd').innerText) - {before}) < 1")
+    page.do("document.getElementById('tab-left-out').click()")
+
+
+def test_replans(page: Page) -> None:
+    """What has begun by now stays; a stop that fell away is not visited any more."""
+    before = page.bars()
+    page.button("Replan from now")
+    page.wait("document.querySelector('dialog[open]')")
+    page.do(
+        "const [now, drop] = document.querySelectorAll('dialog input');"
+        "now.value = '11:00'; drop.value = 'hill park'; delete document.body.dataset.solved;"
+        "document.querySelector('dialog form').requestSubmit()"
+    )
+    page.wait("document.body.dataset.solved")
+    after = page.bars()
+    assert "hill park" not in [one for lane in after for one in lane]
+    assert [lane[0] for lane in after] == [lane[0] for lane in before]
+
+
+def test_compares(page: Page) -> None:
+    """A kept plan is compared with another: what differs is listed, and it can be had again."""
+    before, profit = page.bars(), page.profit()
+    page.button("Keep this plan to compare with")
+    page.key("hill park", "Delete")
+    page.wait(
+        "document.querySelector('.comparison') && "
+        "!document.querySelector(`.board .bar[data-label='hill park']`)"
+    )
+    assert "hill park" in page.text(".comparison")
+    assert "not visited" in page.text(".comparison")
+    page.shot("compared")
+    page.do("[...document.querySelectorAll('.comparison button')].at(-1).click()")
+    page.wait("document.querySelector(`.board .bar[data-label='hill park']`)")
+    assert (page.bars(), page.profit()) == (before, profit)
+    page.do("document.getElementById('tab-left-out').click()")
+
+
+@pytest.mark.parametrize(
+    ("ending", "begin"),
+    [
+        ("csv", "vehicle"),
+        ("json", "{"),
+        ("html", "<!doctype"),
+        ("ics", "BEGIN:"),
+        ("png", "\x89PNG"),
+    ],
+)
+def test_exports(page: Page, ending: str, begin: str) -> None:
+    """Every export is a file that begins as its format does."""
+    page.do(
+        "window.saved = null;"
+        "URL.createObjectURL = (blob) => (blob.arrayBuffer().then((data) => "
+        "(window.saved = [...new Uint8Array(data.slice(0, 9))])), 'blob:');"
+        "HTMLAnchorElement.prototype.click = () => {};"
+        "const list = document.getElementById('export'); list.value = arguments[0];"
+        "list.dispatchEvent(new Event('change'))",
+        ending,
+    )
+    if ending == "ics":
+        page.wait("document.querySelector('dialog[open]')")
+        page.do("document.querySelector('dialog form').requestSubmit()")
+    data = bytes(page.wait("window.saved"))
+    assert data.decode("latin-1").startswith(begin[:9])
+
+
+def test_goes_on_after_a_reload(service: Service, guides: dict[str, Any]) -> None:
+    """A page that is loaded again in the middle of a solve goes on with it; stop keeps the plan."""
+    need_browser()
+    (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
+    with opened(service.address, PHONE, dark=True) as driver:
+        page = visit(driver, service)
+        page.drop_file("many.json", json.dumps(instance_dict(many)).encode())
+        page.wait("document.querySelectorAll('.board g.lane').length === 3")
+        page.do("document.getElementById('seconds').value = 60")
+        page.click("button.primary")
+        page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
+        page.shot("phone-live")
+        driver.refresh()
+        page.wait("document.body.dataset.ready")
+        page.wait("document.querySelector('.board .bar')")
+        page.button("Stop, and keep the plan")
+        page.wait("document.body.dataset.solved", 20)
+        assert page.profit() > 0
+        wide = page.do("return document.documentElement.scrollWidth > innerWidth")
+        assert not wide
+        page.shot("phone-solved")
+        assert not complaints_of(driver)
+
+
+def full_day(visits: int, vehicles: int) -> tuple[decost.Instance, decost.Result]:
+    """Give a problem and a plan with so many visits."""
+    rows = range(vehicles)
+    each = visits // vehicles + (visits % vehicles > 0)
+    stops = [
+        decost.Stop(id=f"stop {k}", x=k % each, y=k // each, rate=1 + k % 7, max_stay=3)
+        for k in range(visits)
+    ]
+    instance = decost.Instance.build(
+        name="full day",
+        budget=5 * each + 2 * vehicles,
+        vehicles=vehicles,
+        depot=decost.Place(x=0, y=0),
+        stops=stops,
+    )
+    orders = [
+        [f"stop {k}" for k in range(row * each, min(visits, (row + 1) * each))] for row in rows
+    ]
+    return instance, decost.solve(instance, "search", iterations=0, start=orders)
+
+
+@measured
+@pytest.mark.parametrize(("visits", "vehicles", "most"), [(60, 2, 50), (500, 8, 200)])
+def test_a_drag_is_answered_soon(service: Service, visits: int, vehicles: int, most: float) -> None:
+    """From the move of the mouse to the picture it takes no longer than this, in milliseconds."""
+    need_browser()
+    instance, plan = full_day(visits, vehicles)
+    assert len(plan.solution.visits) == visits
+    with opened(service.address, DESKTOP) as driver:
+        page = visit(driver, service)
+        page.drop_file("day.json", json.dumps(instance_dict(instance)).encode())
+        page.wait("document.title.startsWith('full day')")
+        page.drop_file("plan.json", json.dumps(plan.to_dict()).encode())
+        page.wait(f"document.querySelectorAll('.board .bar').length === {visits}")
+        time.sleep(4)  # what visits would cost is found out
+        x, y = page.place("stop 3")
+        page.do(
+            "const fire = (name, x, y) => document.elementFromPoint(x, y).dispatchEvent("
+            "new PointerEvent(name, {clientX: x, clientY: y, bubbles: true, pointerId: 1}));"
+            "window.fire = fire; fire('pointerdown', ...arguments)",
+            x,
+            y,
+        )
+        for step in range(1, 25):
+            page.do("fire('pointermove', ...arguments)", x + 14 * (step % 12), y + 40 * (step % 2))
+            time.sleep(0.12)
+        times = page.do("return performance.getEntriesByName('drag').map((one) => one.duration)")
+        asked = page.do(
+            "return performance.getEntriesByType('resource')"
+            ".filter((one) => one.name.endsWith('/scenes'))"
+            ".slice(-20).map((one) => one.responseEnd - one.startTime)"
+        )
+        page.do("fire('pointerup', ...arguments)", x + 5, y)
+        page.shot(f"drag-{visits}")
+    middle = sorted(times)[len(times) // 2]
+    print(
+        f"{visits} visits: {len(times)} moves, median {middle:.0f} ms, most {max(times):.0f} ms; "
+        f"of it the service {sorted(asked)[len(asked) // 2]:.0f} ms"
+    )
+    assert len(times) > 10
+    assert middle < most
+
+
+@measured
+def test_first_paint(service: Service) -> None:
+    """The page is painted within a second."""
+    need_browser()
+    with opened(service.address, DESKTOP) as driver:
+        visit(driver, service)
+        script = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
+        painted = Page(driver).do(script)
+    print(f"first paint after {painted:.0f} ms")
+    assert painted < 1000
+
+
+def test_asks_for_a_token(tmp_path: Path) -> None:
+    """Where a token is needed the page asks for it, until it is a known one."""
+    need_browser()
+    token = "token-of-sixteen"
+    with (
+        running(tmp_path, "--workers", "1", DECOST_TOKEN=token) as service,
+        opened(service.address, PHONE) as driver,
+    ):
+        page = Page(driver)
+        for word in ("a guess", token):
+            page.wait("document.querySelector('dialog[open] input')")
+            page.do(
+                "document.querySelector('dialog input').value = arguments[0];"
+                "document.querySelector('dialog form').requestSubmit()",
+                word,
+            )
+            if word == "a guess":
+                page.wait("document.querySelector('dialog')?.innerText.includes('not known')")
+        page.wait("document.body.dataset.ready")
+        page.wait("document.querySelectorAll('.board g.lane').length === 2")
+        page.shot("token")
