@@ -422,11 +422,17 @@ function inBase64(file) {
   });
 }
 
-/** Read what was dropped: an instance, or a plan for the one that is open. */
+let loading = Promise.resolve(); // the files that are being read
+
+/** Read what was dropped, after what was dropped before: an instance, or a plan for the one that is open. */
 function loadFiles(list) {
+  const given = [...list]; // the browser empties the list after the event
+  if (given.length) loading = loading.then(() => loadGiven(given));
+  return loading;
+}
+
+function loadGiven(given) {
   return trying(async () => {
-    const given = [...list];
-    if (!given.length) return;
     say("Reading …");
     const plan = given.length === 1 && draft.state ? await planIn(given[0]) : null;
     if (plan) {
