@@ -847,12 +847,14 @@ class Search:
         replace_visits(self.network, case.plan, scratch(case.instance)[0], GO)
 
     def run(self, rounds: int) -> Case:
-        """Improve, shake, and again; give the best plan of all."""
+        """Improve, shake, and again; give the best plan that earns something, or the empty one."""
         nodes, vehicles = self.case.instance.nodes, self.case.instance.vehicles
         self.insert()
         self.improve()
-        best = copy_of(self.case)
-        idle = int(total_profit(best.plan) <= 0)
+        best = Case(self.case.instance, make_plan(nodes, vehicles))
+        idle = int(total_profit(self.case.plan) <= 0)
+        if not idle:
+            best = copy_of(self.case)
         post, cons = 0, 1
         for number in range(1, rounds + 1):
             if idle in (10, 20, 30, 40):
