@@ -1,9 +1,9 @@
 """A longer look for faults: random instances against oracles, for as long as is wanted.
 
-`python tests/fuzz.py MINUTES [--seed N]`, or `make fuzz MINUTES=30`. In turn: the property tests with
-new examples, and small awkward instances that every method plans in every way that it has, against
-all plans that there are. A fault ends it, and says from which seed it comes.
-`python tests/fuzz.py --instances 20000 [--seed N]` plans for so many such instances and counts faults.
+`python tests/fuzz.py MINUTES [--seed N]`, or `make fuzz MINUTES=30`. In turn: the property tests
+with new examples, and small awkward instances that every method plans in every way that it has,
+against all plans that there are. A fault ends it, and says from which seed it comes.
+`python tests/fuzz.py --instances 20000 [--seed N]` plans for so many instances and counts faults.
 """
 
 from __future__ import annotations
