@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import Call
 from foreign_files import refusal
 
 import decost
+from command_line import Call
 from decost import Instance
 from decost.files.orienteering import att, ceiling, euclidean, geo
 from decost.problem.instance import MAX_STOPS
