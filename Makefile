@@ -13,11 +13,12 @@ ONE := exact columns
 OTHER := search ils greedy
 CARRIED := src/decost/kernels
 
-.PHONY: help setup demo test fuzz lint docs tables wheel cold-start limits clean
+.PHONY: help setup demo test valhalla fuzz lint docs tables wheel cold-start limits clean
 
 help:
 	@echo "make demo    set up, plan the example day trip, write out/city.png"
 	@echo "make test    set up, run the tests"
+	@echo "make valhalla  set up, fetch the routing engine for the tests of streets, which else replay its answers"
 	@echo "make fuzz    set up, look for faults with random instances for MINUTES=30"
 	@echo "make lint    set up, run ruff and mypy"
 	@echo "make docs    set up, make a site of the documentation, out/docs/index.html"
@@ -50,6 +51,10 @@ demo: $(PLANNER)
 
 test: setup
 	$(RUN) -m pytest -n 2 --dist loadfile
+
+# Its programs need no Python, and only the wheels for newer ones than ours may be have them.
+valhalla: $(READY)
+	$(PIP) --upgrade --no-deps --only-binary=:all: --python-version 3.12 --target $(VENV)/valhalla pyvalhalla
 
 fuzz: setup
 	$(RUN) tests/fuzz.py $(MINUTES)

@@ -1,17 +1,17 @@
 """A town of 20 by 20 streets, and a real Valhalla that knows it.
 
-Valhalla's programs come with the wheel `pyvalhalla` for Python 3.12 and newer: install it, or
-unpack it and say in DECOST_VALHALLA where its folder `valhalla` is. To record its answers anew:
-`DECOST_VALHALLA=... python tests/streets/record.py`.
+Valhalla's programs come with the wheel `pyvalhalla` for Python 3.12 and newer. `make valhalla`
+fetches it, also for an older Python, which can run them. To record its answers anew:
+`python tests/streets/record.py`.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,9 +58,8 @@ def write_town(path: Path) -> None:
 
 def valhalla_folder() -> Path | None:
     """Find Valhalla's programs and its default configuration."""
-    given = os.environ.get("DECOST_VALHALLA")
-    found = importlib.util.find_spec("valhalla") if given is None else None
-    folders = [Path(given)] if given else []
+    folders = [Path(sys.prefix) / "valhalla" / "valhalla"]
+    found = importlib.util.find_spec("valhalla")
     if found is not None and found.origin is not None:
         folders.append(Path(found.origin).parent)
     for folder in folders:
@@ -73,7 +72,7 @@ def need_valhalla() -> Path:
     """Skip a test where there is no Valhalla, or nothing to write its map with."""
     folder = valhalla_folder()
     if folder is None:
-        pytest.skip("there is no valhalla_service: unpack a wheel of pyvalhalla for Python 3.12")
+        pytest.skip("there is no valhalla_service: make valhalla")
     pytest.importorskip("osmium", reason="there is no osmium")
     return folder
 
