@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +16,7 @@ from decost.bench.rows import FORMAT, open_rows
 from decost.bench.schema import Bench, Config, Folders, Record, Row, Task
 from decost.bench.tables import csv_text, markdown, speed
 from decost.files.writing import write_text
-from decost.planner.executors import answer_of, require_version
-
-POLL = 0.1
-"""Seconds between two looks for Ctrl-C."""
+from decost.planner.executors import as_done, require_version, worker_count
 
 
 class News(NamedTuple):
@@ -125,22 +122,21 @@ def _do(
     its best plan so far, which is not what is measured. What a thread is at then is not kept.
     """
     pool = executor or ThreadPoolExecutor(threads)
-    waiting = deque(tasks)
-    running: dict[Future[tuple[Sequence[Row], float]], Task] = {}
+
+    def given() -> Iterator[tuple[Task, tuple[str, Callable[[], Sequence[Row]]]]]:
+        for task in tasks:
+            before()
+            yield task, (__version__, task.measure)
+
+    def most() -> int:
+        return threads if executor is None else worker_count(executor)
+
     try:
-        while waiting or running:
-            while waiting and len(running) < threads:
-                before()
-                task = waiting.popleft()
-                running[pool.submit(timed, __version__, task.measure)] = task
-            # Ctrl-C may not wake a thread that waits without end.
-            for future in [one for one in running if one.done()] or wait(running, POLL).done:
-                yield running.pop(future), *answer_of(future)
+        for task, (measured, seconds) in as_done(pool, timed, given(), most):
+            yield task, measured, seconds
     finally:
-        for future in running:
-            future.cancel()
         if executor is None:
-            pool.shutdown(wait=False)
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def timed(version: str, measure: Callable[[], Sequence[Row]]) -> tuple[Sequence[Row], float]:

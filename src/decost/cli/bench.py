@@ -32,5 +32,5 @@ def run(
     if methods is not None:
         changes["methods"] = methods
     with workers_of(cluster) as found:
-        executor, most = (None, threads) if found is None else (found.executor, found.workers)
-        command.run(name, scale, Folders(out, data), most, changes, executor)
+        executor = None if found is None else found.executor
+        command.run(name, scale, Folders(out, data), threads, changes, executor)

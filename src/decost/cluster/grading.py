@@ -39,7 +39,7 @@ def values_on(executor: Executor) -> Callable[..., list[FloatArray]]:
                     yield some, (__version__, *mine)
 
         found: dict[int, FloatArray] = {}
-        for some, answers in as_done(executor, work, bundles(), count):
+        for some, answers in as_done(executor, work, bundles(), lambda: count):
             found.update(zip(some, answers, strict=True))
         return [found[k] for k in range(len(instances))]
 

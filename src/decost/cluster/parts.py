@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from pathlib import Path
@@ -94,37 +95,38 @@ def solve_parts(
     parts = list_parts(Path(source).resolve())
     words = f"{digest_of_settings(method, settings)} {vehicles}"
     plans = PlanParts(Path(out), parts, words)
-    finished = plans.resume(restart=restart)
-    total = sum(part.count for part in parts)
-    done = sum(one.instances for one in finished.values())
-    progress(done, total)
     sent = method if is_shipped(method) else get_method(method)
     folder = plans.folder.resolve()
-    tasks = [
-        Task(__version__, part, folder / part.name, plans.run, sent, options, vehicles)
-        for part in parts
-        if part.name not in finished
-    ]
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
+    with plans.claimed():
+        finished = plans.resume(restart=restart)
+        total = sum(part.count for part in parts)
+        done = sum(one.instances for one in finished.values())
         progress(done, total)
+        tasks = [
+            Task(__version__, part, folder / part.name, plans.run, sent, options, vehicles)
+            for part in parts
+            if part.name not in finished
+        ]
 
-    try:
-        for name, summary in _solved(tasks, executor, threads, advance):
-            finished[name] = summary
-    except UnfinishedError as error:
-        kept = f"{len(finished)} of {len(parts)} parts are kept, the same command goes on"
-        raise UnfinishedError(f"{error}; {kept}") from error
-    except OSError as error:
-        kept = f"{len(finished)} of {len(parts)} parts are kept, the same command goes on"
-        raise OSError(error.errno, f"{error.strerror or error}; {kept}", error.filename) from None
-    whole = Summary()
-    for part in parts:
-        whole.join(finished[part.name])
-    plans.finish(whole)
-    return whole
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            progress(done, total)
+
+        try:
+            for name, summary in _solved(tasks, executor, threads, advance):
+                finished[name] = summary
+        except (UnfinishedError, OSError) as error:
+            kept = f"{len(finished)} of {len(parts)} parts are kept, the same command goes on"
+            if isinstance(error, UnfinishedError):
+                raise UnfinishedError(f"{error}; {kept}") from error
+            why = f"{error.strerror or error}; {kept}"
+            raise OSError(error.errno, why, error.filename) from None
+        whole = Summary()
+        for part in parts:
+            whole.join(finished[part.name])
+        plans.finish(whole)
+        return whole
 
 
 def _solved(
@@ -138,7 +140,10 @@ def _solved(
         for task in tasks:
             yield task.part.name, _solve_part(task, threads, advance)
         return
-    most = threads if threads is not None else 2 * worker_count(executor)
+
+    def most() -> int:
+        return threads if threads is not None else 2 * worker_count(executor)
+
     pairs = ((task.part.name, (task,)) for task in tasks)
     for name, summary in as_done(executor, work, pairs, most):
         advance(summary.instances)
@@ -151,9 +156,15 @@ def work(task: Task) -> Summary:
     known = finished_part(task.out, task.run)  # by a worker that died before it could say so
     if known is not None:
         return known
-    if not is_ready(task.method):
-        make_ready(task.method, next(task.part.read(task.vehicles), [])[:1])
-    return _solve_part(task, 1, lambda count: None)
+    try:
+        if not is_ready(task.method):
+            make_ready(task.method, next(task.part.read(task.vehicles), [])[:1])
+        return _solve_part(task, 1, lambda count: None)
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        why = f"{error.strerror} on {socket.gethostname()}"
+        raise OSError(error.errno, why, error.filename) from None
 
 
 def _solve_part(task: Task, threads: int | None, advance: Callable[[int], object]) -> Summary:

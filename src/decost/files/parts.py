@@ -6,9 +6,13 @@ file of its name: it is written at once, so that a part that is there is finishe
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -31,12 +35,15 @@ from decost.files.parquet import (
     told_by,
     write_instances,
 )
-from decost.files.writing import is_special, part_of
+from decost.files.writing import is_special, lock, part_of
 from decost.method.summary import Summary
 from decost.problem.generators import PART, generate_part, part_count
 from decost.problem.instance import Instance, InstanceError
 
 ENDING = ".parquet"
+
+PATIENCE = 5.0
+"""Seconds until what another machine has written must be seen in a folder of a network."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,11 @@ class Part:
     def read(self, vehicles: int | None = None) -> Iterator[list[Instance]]:
         """Read the instances, some at a time."""
         file = open_file(self.path)
+        if _digest(self.path) != self.digest:
+            raise FormatError(
+                f"{self.path}: is not what it was when the set was listed: it has changed, or is "
+                f"another file on {socket.gethostname()}"
+            )
         strict = told_by(file).get("format") == INSTANCES
         first = self.first
         for batch in batches(self.path, file, self.group):
@@ -128,7 +140,7 @@ def list_parts(path: str | Path) -> list[Part]:
         if told is not None and its.get("run") != told.get("run"):
             raise FormatError(f"{one}: is of another set than {paths[0].name}")
         told = told or its
-        digest = sha256(repr(one.stat().st_size).encode() + _footer(one)).hexdigest()
+        digest = _digest(one)
         groups = file.metadata.num_row_groups
         for group in range(groups):
             count = file.metadata.row_group(group).num_rows
@@ -143,17 +155,19 @@ def list_parts(path: str | Path) -> list[Part]:
             f"{path}: holds {first} of {whole} instances; what made them goes on with the same "
             "command"
         )
+    if len({part.name for part in parts}) < len(parts):  # as of a-00000 and the first of two in a
+        parts = [replace(part, name=part_name(k)) for k, part in enumerate(parts)]
     return parts
 
 
-def _footer(path: Path) -> bytes:
-    """Read the footer of a Parquet file: it ends in its length and four letters."""
+def _digest(path: Path) -> str:
+    """Digest the size and the footer of a Parquet file: it ends in its length and four letters."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
-        file.seek(size - 8)
+        file.seek(max(0, size - 8))
         length = int.from_bytes(file.read(4), "little")
         file.seek(max(0, size - 8 - length))
-        return file.read(length)
+        return sha256(repr(size).encode() + file.read(length)).hexdigest()
 
 
 def read_parts(path: str | Path) -> Iterator[list[Instance]]:
@@ -200,17 +214,19 @@ def write_parts(instances: Iterable[Instance], path: str | Path, *, size: int = 
     path = Path(path)
     if size < 1:
         raise ValueError(f"size = {size}: must be at least 1")
-    folder = _open_folder(path)
-    if part_files(folder):
-        raise FormatError(f"{folder}: holds parts already")
-    count = number = 0
     rest = iter(instances)
-    while some := list(islice(rest, size)):
-        write_instances(folder / part_name(number), some, {})
-        count, number = count + len(some), number + 1
-    if not count:
+    some = list(islice(rest, size))
+    if not some:
         raise FormatError(f"{path}: a set needs at least one instance")
-    _close_folder(path, folder, {"format": INSTANCES})
+    count = number = 0
+    with _claimed(path) as folder:
+        if part_files(folder):
+            raise FormatError(f"{folder}: holds parts already")
+        while some:
+            write_instances(folder / part_name(number), some, {})
+            count, number = count + len(some), number + 1
+            some = list(islice(rest, size))
+        _close_folder(path, folder, {"format": INSTANCES})
     return count
 
 
@@ -219,15 +235,30 @@ def part_name(number: int) -> str:
     return f"part-{number:05d}{ENDING}"
 
 
-def _open_folder(out: Path) -> Path:
-    """Make the folder for parts: the output itself, or one beside a file until that is whole."""
-    folder = part_of(out) if out.suffix.lower() == ENDING and not out.is_dir() else out
+def _folder_of(out: Path) -> Path:
+    """Name the folder for parts: the output itself, or one beside a file until that is whole."""
+    return part_of(out) if out.suffix.lower() == ENDING and not out.is_dir() else out
+
+
+@contextmanager
+def _claimed(out: Path) -> Iterator[Path]:
+    """Make the folder for parts, for this process alone."""
+    folder = _folder_of(out)
     if (is_special(folder) and not folder.is_dir()) or folder.is_file():
         raise FormatError(f"{folder}: is in the way: no folder")
     if not folder.parent.is_dir():
         raise FileNotFoundError(f"{out}: there is no folder {folder.parent}")
     folder.mkdir(exist_ok=True)
-    return folder
+    if os.name == "nt":  # opens no folders
+        yield folder
+        return
+    claim = os.open(folder, os.O_RDONLY)
+    try:
+        if not lock(claim):
+            raise FormatError(f"{folder}: another process is at work on it")
+        yield folder
+    finally:
+        os.close(claim)
 
 
 def _close_folder(out: Path, folder: Path, told: dict[str, Any]) -> None:
@@ -257,24 +288,24 @@ def write_generated(
     words = repr((__version__, family, sorted(given.items())))
     told = {"run": sha256(words.encode()).hexdigest(), "instances": given["count"]}
     numbers = range(part_count(given["count"]))
-    folder = _open_folder(out)
     names = {part_name(number) for number in numbers}
-    there = _finished(folder, names, INSTANCES, told["run"], restart=restart)
-    before = sum(
-        PART if part_name(n) != part_name(numbers[-1]) else given["count"] - n * PART
-        for n in numbers
-        if part_name(n) in there
-    )
-    done = before
-    yield done, before
-    for number in numbers:
-        if part_name(number) in there:
-            continue
-        instances = generate_part(family, number, **given)
-        write_instances(folder / part_name(number), instances, told)
-        done += len(instances)
+    with _claimed(out) as folder:
+        there = _finished(folder, names, INSTANCES, told["run"], restart=restart)
+        before = sum(
+            PART if n != numbers[-1] else given["count"] - n * PART
+            for n in numbers
+            if part_name(n) in there
+        )
+        done = before
         yield done, before
-    _close_folder(out, folder, {"format": INSTANCES} | told)
+        for number in numbers:
+            if part_name(number) in there:
+                continue
+            instances = generate_part(family, number, **given)
+            write_instances(folder / part_name(number), instances, told)
+            done += len(instances)
+            yield done, before
+        _close_folder(out, folder, {"format": INSTANCES} | told)
 
 
 def _finished(
@@ -329,12 +360,18 @@ class PlanParts:
         for part in parts:
             total.update(repr((part.name, part.first, part.count, part.digest)).encode())
         self.run = total.hexdigest()
-        self.folder = _open_folder(out)
+        self.folder = _folder_of(out)
         for part in parts:
             if part.path.parent.resolve() == self.folder.resolve():
                 raise FormatError(f"{out}: is the folder of the instances")
             if part.path.resolve() == out.resolve():
                 raise FormatError(f"{out}: is the instances themselves, and would be lost")
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Make the folder, and keep other processes out of it."""
+        with _claimed(self.out):
+            yield
 
     def resume(self, *, restart: bool) -> dict[str, Summary]:
         """Find the parts that are finished, by the names of their files.
@@ -349,16 +386,24 @@ class PlanParts:
         return {name: Summary(**told["summary"]) for name, told in found.items()}
 
     def finish(self, summary: Summary) -> None:
-        """Make one file of all, if that is what is wanted."""
+        """See that all parts are there, and make one file of them if that is wanted.
+
+        Raises
+        ------
+        FormatError
+            If one is missing or of another run: workers have written it elsewhere, or somebody
+            else has been here.
+        """
+        end = time.monotonic() + PATIENCE
+        while missing := {part.name for part in self.parts} - self.resume(restart=False).keys():
+            if time.monotonic() > end:
+                raise FormatError(
+                    f"{self.folder / min(missing)}: is not here, though it was written: workers "
+                    "and this machine must have the folder in common"
+                )
+            time.sleep(0.1)
         told = {"format": PLANS, "run": self.run, "summary": asdict(summary)}
         _close_folder(self.out, self.folder, told)
-
-    def discard(self) -> None:
-        """Remove what is there."""
-        for part in self.parts:
-            (self.folder / part.name).unlink(missing_ok=True)
-        if self.folder != self.out or not any(self.folder.iterdir()):
-            self.folder.rmdir()
 
 
 def finished_part(path: Path, run: str) -> Summary | None:

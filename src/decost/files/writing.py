@@ -73,8 +73,10 @@ def write_text(path: str | Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def lock(file: IO[Any]) -> bool:
-    """Claim an open file until it is closed; False if another process has it.
+def lock(file: IO[Any] | int) -> bool:
+    """Claim an open file, or a folder by its descriptor, until it is closed.
+
+    Gives False if another process has it.
 
     Where files cannot be locked (Windows, some network folders), all claims are granted.
     """

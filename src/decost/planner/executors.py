@@ -29,6 +29,9 @@ MOST, MOST_BYTES = 1_000, 2**22
 POLL = 0.1
 """Seconds between two looks for Ctrl-C."""
 
+ROLL_CALL = 2.0
+"""Seconds between two looks for workers that have come or gone."""
+
 Tag = TypeVar("Tag")
 Answer = TypeVar("Answer")
 
@@ -63,11 +66,12 @@ def as_done(
     executor: Executor,
     function: Callable[..., Any],
     tasks: Iterator[tuple[Tag, tuple[Any, ...]]],
-    most: int,
+    most: Callable[[], int],
 ) -> Iterator[tuple[Tag, Any]]:
     """Let an executor do tasks, so many at a time; give their answers as they come.
 
-    What an executor of many machines knows of is little then, however many tasks there are.
+    What an executor of many machines knows of is little then, however many tasks there are. How
+    many are the `most` is asked again and again, since workers may come later.
 
     Raises
     ------
@@ -78,10 +82,13 @@ def as_done(
     """
     pending: dict[Future[Any], Tag] = {}
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
+    room, asked = most(), time.monotonic()
     try:
         more = True
         while more or pending:
-            while more and len(pending) < most:
+            if more and time.monotonic() - asked > ROLL_CALL:
+                room, asked = most(), time.monotonic()
+            while more and len(pending) < room:
                 task = next(tasks, None)
                 if task is None:
                     more = False
@@ -147,9 +154,13 @@ def solve_on(
 
     Bundles begin with a few instances, and grow until they take half a second each.
     """
-    count = workers if workers is not None else worker_count(executor)
-    size, total = 1, len(instances)
+    count, size, total = 1, 1, len(instances)
     weight = len(pickle.dumps(instances[0])) if total else 1
+
+    def most() -> int:
+        nonlocal count
+        count = workers if workers is not None else worker_count(executor)
+        return 3 * count
 
     def bundles() -> Iterator[tuple[range, tuple[_Bundle]]]:
         first = 0
@@ -161,7 +172,7 @@ def solve_on(
             first += len(part)
 
     try:
-        for numbers, (outcomes, seconds) in as_done(executor, work, bundles(), 3 * count):
+        for numbers, (outcomes, seconds) in as_done(executor, work, bundles(), most):
             for index, outcome in zip(numbers, outcomes, strict=True):
                 done[index] = _with_instance(outcome, instances[index])
             size = max(1, min(4 * size, int(SECONDS * len(numbers) / max(seconds, 1e-6))))
