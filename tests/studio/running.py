@@ -104,7 +104,8 @@ class Service:
         """End it in order; give what it has complained of."""
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        return self.process.communicate(timeout=20)[1]
+        said = self.process.communicate(timeout=20)[1].splitlines()
+        return "\n".join(line for line in said if not line.startswith("compiling"))
 
 
 @contextmanager

@@ -1,21 +1,24 @@
-"""Tests of what a restart leaves: every accepted plan ends, every finished one is there."""
+"""Tests of what is kept: accepted plans end, finished ones are there, also if the disk is full."""
 
 from __future__ import annotations
 
 import os
 import random
+import resource
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from running import Service
+from running import Service, running
 
 import decost
+from command_line import Call
 from decost.files.instances import instance_dict, instance_of
 from decost.files.plans import solution_of
-from decost.studio.store import Store
+from decost.studio.store import Store, StoreError
 
 
 def test_kill_and_restart(tmp_path: Path, city: dict[str, Any]) -> None:
@@ -96,3 +99,74 @@ def test_old_plans_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert store.clear(days=25, gigabytes=0) == 3
     assert [row.id[-1] for row in store.of_client("me", 10)] == ["0"]
     store.close()
+
+
+def test_one_service_a_folder(tmp_path: Path) -> None:
+    """A second service on the same folder would do the same jobs, so that it does not start."""
+    store = Store(tmp_path)
+    with pytest.raises(StoreError, match="in use by another studio"):
+        Store(tmp_path)
+    store.close()
+    Store(tmp_path).close()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"no database" * 500, "not a database"), (None, "is of version 7")]
+)
+def test_files_that_are_none(tmp_path: Path, call: Call, content: bytes | None, words: str) -> None:
+    """A broken file, or one of another version, is said in a line and left as it is."""
+    path = tmp_path / "plans.sqlite"
+    if content is None:
+        base = sqlite3.connect(path)
+        base.execute("PRAGMA user_version=7")
+        base.close()
+        content = path.read_bytes()
+    else:
+        path.write_bytes(content)
+    said = call.complaint("studio", "--no-browser", "--port", "0", "--data", tmp_path)
+    assert words in said
+    assert path.read_bytes() == content
+
+
+def test_a_store_without_room(tmp_path: Path) -> None:
+    """What does not fit is refused, or what somebody holds; then the store works as before."""
+    store = Store(tmp_path)
+    base = store._base
+    pages = base.execute("PRAGMA page_count").fetchone()[0]
+    base.execute(f"PRAGMA max_page_count={pages + 5}")
+    noise = random.Random(1).randbytes(200_000).hex()
+    for _ in range(3):
+        with pytest.raises(StoreError, match="full"):
+            store.add("a" * 32, "me", "solve", "", {"noise": noise})
+    base.execute("PRAGMA max_page_count=1000000")
+    store.add("a" * 32, "me", "solve", "", {"noise": noise})
+    base.execute("PRAGMA busy_timeout=50")
+    other = sqlite3.connect(tmp_path / "plans.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="locked"):
+        store.start("a" * 32)
+    other.execute("ROLLBACK")
+    other.close()
+    store.start("a" * 32)
+    assert [row.state for row in store.unfinished()] == ["running"]
+    store.close()
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are Linux's")
+def test_full_disk(tmp_path: Path, city: dict[str, Any]) -> None:
+    """While the disk is full, plans are refused and finished ones wait; then they are kept."""
+    with running(tmp_path, "--workers", "1") as service:
+        expected = service.result(service.plan(city))["profit"]
+        waiting = service.plan(city | {"name": "x" * 150}, method="search", time_limit=1.5)
+        while service.client.get(f"/plans/{waiting}").json()["status"] == "queued":
+            time.sleep(0.02)
+        resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (4096, -1))
+        answer = service.post("/plans", {"instance": city})
+        assert answer.status_code == 503
+        assert "cannot be read or kept" in answer.json()["error"]
+        assert service.post("/stays", {"instance": city, "orders": [[]]}).status_code == 200
+        time.sleep(3)
+        assert service.client.get(f"/plans/{waiting}").json()["status"] == "running"
+        resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+        assert service.result(waiting)["profit"] == pytest.approx(expected)
+        assert service.result(service.plan(city))["profit"] == pytest.approx(expected)

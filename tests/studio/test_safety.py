@@ -6,13 +6,22 @@ import json
 import os
 import random
 import socket
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
+from fastapi import FastAPI
 from running import Service, running
 
+import decost
 from command_line import Call
+from decost.files.instances import instance_dict, instance_of
+from decost.studio import desk, guard, serving
+from decost.studio.guard import Guard
 from decost.studio.settings import Settings, SettingsError
 
 
@@ -89,6 +98,75 @@ def test_sizes_are_limited(service: Service) -> None:
         "/plans", content=deep, headers={"Content-Type": "application/json"}
     )
     assert answer.status_code == 422
+
+
+def test_half_requests_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sends half a head, or a byte of a body now and then, is not waited for without end."""
+    monkeypatch.setattr(serving, "PATIENCE", 0.5)
+    monkeypatch.setattr(guard, "PATIENCE", 0.5)
+    monkeypatch.setattr(guard, "MOST_PATIENCE", 1.5)
+
+    async def reading(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    app = FastAPI()
+    app.mount("/", reading)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(Guard(app, Settings()), http=serving._Protocol, log_level="error")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            head = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+            json_ = head + b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+            whole = head + b"Content-Length: 0\r\n\r\n"
+            for begin, every, code in (
+                (b"", 0, b""),
+                (head, 0, b""),
+                (head + b"X: ", 0.1, b""),
+                (whole + head, 0.1, b"204"),
+                (json_, 9, b"408"),
+                (json_, 0.1, b"408"),
+            ):
+                with socket.create_connection(listener.getsockname(), 10) as line:
+                    line.sendall(begin)
+                    line.settimeout(every or 10)
+                    since, answer = time.monotonic(), b""
+                    with suppress(ConnectionError):
+                        while time.monotonic() < since + 8:
+                            try:
+                                got = line.recv(1000)
+                            except TimeoutError:
+                                line.sendall(b"x")
+                                continue
+                            if not got:
+                                break
+                            answer += got
+                    assert time.monotonic() - since < 7, begin
+                    assert code in answer.partition(b"\r\n")[0]
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def test_kept_instances_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large instances push others out, by their travel times and not by their short JSON."""
+    few = [
+        instance_dict(one)
+        for seed in range(5)
+        for one in decost.generate("people", nodes=100, seed=seed)
+    ]
+    size = instance_of("", few[0]).planes.nbytes
+    monkeypatch.setattr(desk, "MOST_BYTES", 3 * size)
+    kept = desk.Instances()
+    digests = [kept.take(one).digest for one in few]
+    assert 1 <= len(kept._kept) <= 3
+    assert kept.take({"digest": digests[-1]}).data == few[-1]
+    with pytest.raises(desk.UnknownError):
+        kept.take({"digest": digests[0]})
 
 
 def test_other_addresses_need_tokens(call: Call) -> None:

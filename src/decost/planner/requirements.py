@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -108,8 +109,16 @@ def examine(instance: Instance) -> Requirements:
     return Requirements(len(rest) - len(matched) // 2, tuple(reasons))
 
 
-def with_reasons(result: Result) -> Result:
-    """Say of a plan that leaves required stops out whether it must, and why."""
+def with_reasons(result: Result, examined: Callable[[Instance], Requirements] = examine) -> Result:
+    """Say of a plan that leaves required stops out whether it must, and why.
+
+    Parameters
+    ----------
+    result
+        The plan, and what is known of it.
+    examined
+        Tells what is proven of the instance: somebody may have kept it.
+    """
     instance = result.instance
     required = int(instance.required.sum())
     visited = sum(bool(instance.required[visit.stop]) for visit in result.solution.visits)
@@ -117,7 +126,7 @@ def with_reasons(result: Result) -> Result:
         complete: Status = "optimal" if result.status == "optimal" else "feasible"
         return replace(result, status=complete, required_visited=visited, required_bound=required)
     known = required if result.status in ("optimal", "feasible") else result.required_bound
-    found = examine(instance)
+    found = examined(instance)
     most = max(visited, min(known, found.most))
     return replace(
         result,

@@ -35,8 +35,9 @@ def refuses(*codes: int) -> dict[int | str, dict[str, Any]]:
         421: "for another host",
         422: "wrong, in the words of the error",
         429: "too many wait already",
+        503: "plans cannot be read or kept now",
     }
-    always = (400, 401, 403, 405, 408, 413, 415, 421)
+    always = (400, 401, 403, 405, 408, 413, 415, 421, 503)
     return {code: {"model": Complaint, "description": words[code]} for code in (*always, *codes)}
 
 

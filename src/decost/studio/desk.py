@@ -26,8 +26,9 @@ from decost.method.result import Result
 from decost.method.value import judged
 from decost.planner.orders import Break, OrderError, first_break, plan_in_order, stop_number
 from decost.planner.orders import stop_numbers as numbers_of
-from decost.planner.requirements import with_reasons
+from decost.planner.requirements import Requirements, examine, with_reasons
 from decost.problem.instance import Instance
+from decost.problem.once import cached_property
 from decost.problem.plan import Solution, make_solution
 from decost.show.scene import scene_of
 from decost.studio.messages import (
@@ -42,8 +43,8 @@ from decost.studio.tasks import result_of
 MOST_KEPT = 64
 """Instances that are kept ready."""
 
-MOST_BYTES = 2**27
-"""Most bytes of their JSON, all together."""
+MOST_BYTES = 2**30
+"""Most bytes of them, all together; one is kept however large it is."""
 
 EXAMPLES = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples" / "data")
 """Where examples are: in a wheel, and beside the sources."""
@@ -55,42 +56,54 @@ class UnknownError(ValueError):
     """An instance that was sent before, but is not kept any more."""
 
 
+class Known:
+    """An instance that is kept ready, with its JSON and the digest of that."""
+
+    def __init__(self, digest: str, instance: Instance, data: dict[str, Any], size: int) -> None:
+        self.digest = digest
+        self.instance = instance
+        self.data = data
+        self.size = size + instance.planes.nbytes
+        """Bytes, about: travel times are most of a large one."""
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """Tell what is proven of required stops, which takes longer than the rest of an answer."""
+        return examine(self.instance)
+
+
 class Instances:
     """Instances by the digest of their JSON, so that a page need not send one with every drag."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[str, tuple[Instance, dict[str, Any], int]] = OrderedDict()
+        self._kept: OrderedDict[str, Known] = OrderedDict()
 
-    def take(self, data: dict[str, Any]) -> tuple[str, Instance, dict[str, Any]]:
-        """Give the digest of an instance, the instance, and its JSON.
+    def take(self, data: dict[str, Any]) -> Known:
+        """Give an instance with its digest and its JSON.
 
         Raises
         ------
         UnknownError
             If there is nothing but a digest, and it is not known.
         """
-        if set(data) == {"digest"}:
-            digest = str(data["digest"])
-            with self._lock:
-                if digest not in self._kept:
-                    raise UnknownError("instance: its digest is not known here, send all of it")
-                self._kept.move_to_end(digest)
-                return digest, *self._kept[digest][:2]
-        text = json.dumps(data, sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()
+        told = set(data) == {"digest"}
+        text = "" if told else json.dumps(data, sort_keys=True)
+        digest = str(data["digest"]) if told else hashlib.sha256(text.encode()).hexdigest()
         with self._lock:
             known = self._kept.get(digest)
-        instance = known[0] if known else instance_of("instance", data)
+        if known is None and told:
+            raise UnknownError("instance: its digest is not known here, send all of it")
+        known = known or Known(digest, instance_of("instance", data), data, len(text))
         with self._lock:
-            self._kept[digest] = (instance, data, len(text))
+            self._kept[digest] = known
             self._kept.move_to_end(digest)
             while len(self._kept) > 1 and (
                 len(self._kept) > MOST_KEPT
-                or sum(size for _, _, size in self._kept.values()) > MOST_BYTES
+                or sum(one.size for one in self._kept.values()) > MOST_BYTES
             ):
                 self._kept.popitem(last=False)
-        return digest, instance, data
+        return known
 
 
 class Desk:
@@ -109,16 +122,17 @@ class Desk:
 
     def stays(self, asked: StaysRequest) -> dict[str, Any]:
         """Answer as `decost stays --json` does."""
-        _, instance, _ = self.instances.take(asked.instance)
+        known = self.instances.take(asked.instance)
+        instance = known.instance
         orders = numbers_of(instance, orders_of("orders", asked.orders))
         broken = first_break(instance, orders)
         if broken is not None:
             return {"status": "broken", "broken": _told(instance, broken)}
-        return _in_order(instance, orders).to_dict()
+        return _in_order(known, orders).to_dict()
 
     def check(self, asked: CheckRequest) -> dict[str, Any]:
         """Say whether a plan is feasible, and list what it breaks."""
-        _, instance, _ = self.instances.take(asked.instance)
+        instance = self.instances.take(asked.instance).instance
         solution = solution_of("plan", asked.plan, instance)
         violations = decost.check(instance, solution)
         return {
@@ -129,7 +143,8 @@ class Desk:
 
     def scene(self, asked: SceneRequest) -> dict[str, Any]:
         """Describe an order of stops, or a plan, as the page draws it."""
-        digest, instance, _ = self.instances.take(asked.instance)
+        known = self.instances.take(asked.instance)
+        instance = known.instance
         if (asked.plan is None) == (asked.orders is None):
             raise FormatError("request: give one of orders and plan")
         breaks: list[Break] = []
@@ -139,9 +154,9 @@ class Desk:
             orders = numbers_of(instance, orders_of("orders", asked.orders))
             if asked.insert is not None:
                 orders = _with_stop(instance, orders, stop_number(instance, asked.insert))
-            result, breaks = _as_far_as_possible(instance, orders)
+            result, breaks = _as_far_as_possible(known, orders)
         return {
-            "digest": digest,
+            "digest": known.digest,
             "result": None if breaks else result.to_dict(),
             "orders": [
                 [instance.label(stop) for stop in route.stops] for route in result.solution.routes
@@ -186,17 +201,21 @@ def _told(instance: Instance, broken: Break) -> dict[str, Any]:
     }
 
 
-def _in_order(instance: Instance, orders: Sequence[Sequence[int]]) -> Result:
+def _in_order(known: Known, orders: Sequence[Sequence[int]]) -> Result:
+    instance = known.instance
     result = replace(judged(instance, plan_in_order(instance, orders)), method="stays")
-    return with_reasons(result) if instance.required.any() else result
+    if not instance.required.any():
+        return result
+    return with_reasons(result, lambda _: known.requirements)
 
 
-def _as_far_as_possible(instance: Instance, orders: list[list[int]]) -> tuple[Result, list[Break]]:
+def _as_far_as_possible(known: Known, orders: list[list[int]]) -> tuple[Result, list[Break]]:
     """Set the best times; where an order breaks, the shortest stays, and say where that is."""
+    instance = known.instance
     found = decost.optimal_stays(instance, orders, vehicles=range(len(orders)))
     bad = np.flatnonzero(found.broken >= 0).tolist()
     if not bad:
-        return _in_order(instance, orders), []
+        return _in_order(known, orders), []
     sound = [[] if vehicle in bad else order for vehicle, order in enumerate(orders)]
     routes = list(plan_in_order(instance, sound).routes)
     breaks = []

@@ -8,6 +8,7 @@ import hmac
 import json
 import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeAlias
@@ -28,7 +29,10 @@ CLIENT, SESSION = "decost-client", "decost-session"
 YEAR = 365 * 86400
 
 PATIENCE = 30.0
-"""Seconds to wait for more of a request."""
+"""Seconds to wait for the head of a request, and for more of its body."""
+
+MOST_PATIENCE = 300.0
+"""Seconds to wait for all of a body, however it comes."""
 
 HEADERS = {
     "content-security-policy": (
@@ -141,11 +145,13 @@ class Guard:
     def _limited(self, receive: Receive) -> Receive:
         """Count the bytes of a request while they come, and do not wait for them for ever."""
         size, whole = 0, False
+        end = time.monotonic() + MOST_PATIENCE
 
         async def counted() -> MutableMapping[str, Any]:
             nonlocal size, whole
+            patience = min(PATIENCE, end - time.monotonic())
             try:
-                message = await asyncio.wait_for(receive(), None if whole else PATIENCE)
+                message = await asyncio.wait_for(receive(), None if whole else patience)
             except TimeoutError:
                 raise HTTPException(408, "request: came too slowly") from None
             whole = not message.get("more_body", False)

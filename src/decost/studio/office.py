@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from decost.studio.line import Job
 from decost.studio.pool import Pool
 from decost.studio.settings import Settings
-from decost.studio.store import Row, Store
+from decost.studio.store import Row, Store, StoreError
 
 LOGGER = logging.getLogger("decost")
 
@@ -21,6 +22,9 @@ SAVE = 2.0
 
 CLEAR = 3600.0
 """Seconds between two looks for old plans."""
+
+AGAIN, TRIES = 2.0, 150
+"""Seconds between two tries to keep what a worker has done, and how many there are."""
 
 PLANS = ("solve", "replan")
 """Kinds of jobs whose answers are plans, which are kept; others are answered at once."""
@@ -77,6 +81,16 @@ class Office:
         """Ask the store, in the one thread that does so."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, function, *given)
 
+    async def _kept_surely(self, function: Callable[..., Answer], *given: Any) -> Answer:
+        """Ask the store again and again, while there may be no room on the disk."""
+        for _ in range(TRIES):
+            try:
+                return await self._kept(function, *given)
+            except StoreError as error:
+                LOGGER.error("%s; tried again in %g s", error, AGAIN)
+                await asyncio.sleep(AGAIN)
+        return await self._kept(function, *given)
+
     async def _save(self) -> None:
         saved: dict[str, object] = {}
         while True:
@@ -85,26 +99,24 @@ class Office:
                 routes = job.news.get("routes")
                 if routes is not None and routes is not saved.get(job.id) and not job.over:
                     saved[job.id] = routes
-                    await self._kept(self._store.keep_best, job.id, {"routes": routes})
+                    with _logged():
+                        await self._kept(self._store.keep_best, job.id, {"routes": routes})
             saved = {plan: routes for plan, routes in saved.items() if plan in self._jobs}
 
     async def _clear(self) -> None:
         while True:
-            gone = await self._kept(
-                self._store.clear, self._settings.days, self._settings.gigabytes
-            )
-            if gone:
-                LOGGER.info("forgot %d old plans", gone)
+            with _logged():
+                await self._kept(self._store.clear, self._settings.days, self._settings.gigabytes)
             await asyncio.sleep(CLEAR)
 
     async def begin(self, job: Job) -> bool:
         """Get the request of a job; say whether it is still wanted."""
         if job.kind not in PLANS:
             return not job.gone
-        job.request = await self._kept(self._store.request, job.id)
+        job.request = await self._kept_surely(self._store.request, job.id)
         if job.request is None or job.gone:
             return False
-        await self._kept(self._store.start, job.id)
+        await self._kept_surely(self._store.start, job.id)
         return True
 
     async def end(self, job: Job, message: dict[str, Any]) -> None:
@@ -113,7 +125,8 @@ class Office:
         answer = {"error": message["error"]} if failed else message["answer"]
         job.request = None
         if job.kind in PLANS:
-            await self._kept(self._store.end, job.id, "failed" if failed else "done", answer)
+            state = "failed" if failed else "done"
+            await self._kept_surely(self._store.end, job.id, state, answer)
             self._jobs.pop(job.id, None)
         job.news = {"status": "failed" if failed else "done", "answer": answer}
         job.wake()
@@ -148,6 +161,8 @@ class Office:
                 if "answer" in news:
                     answer: dict[str, Any] = news["answer"]
                     return answer
+                if "error" in news:
+                    return {"error": news["error"]}
         finally:
             if not job.over:  # nobody waits any more
                 await self._desk.cancel(job)
@@ -198,6 +213,8 @@ class Office:
             yield {"status": "gone"}
         elif row.state in ("done", "failed"):
             yield _ended(row)
+        elif job is not None:  # its end could not be kept
+            yield self._told(job)
 
     async def of_client(self, client: str, most: int = 50) -> list[Row]:
         """List the latest plans of a client."""
@@ -232,6 +249,15 @@ class Office:
     def queue(self) -> dict[str, int]:
         """How many plans wait, and how many are being made."""
         return {"queued": len(self._plans.line), "running": len(self._plans.at_work)}
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Go on if the store cannot be used now."""
+    try:
+        yield
+    except StoreError as error:
+        LOGGER.error("%s", error)
 
 
 def _ended(row: Row) -> dict[str, Any]:

@@ -157,14 +157,17 @@ class Pool:
 
     async def _run(self, process: Process, office: Office) -> None:
         while True:
-            await process.prepare()
+            try:
+                await process.prepare()
+            except OSError:  # there may be too many processes; the job tries again
+                LOGGER.exception("no worker could be started")
             job = await self.line.take()
             self._at_work[job] = process
             try:
                 await self._do(job, process, office)
             except Exception:
                 LOGGER.exception("a job could not be done")
-                job.tell(status="failed", error="something went wrong here")
+                await self._give_up(job, office)
             finally:
                 del self._at_work[job]
                 self.line.done(job)
@@ -178,6 +181,14 @@ class Pool:
         message = await process.do(job, limit)
         if not job.gone:
             await office.end(job, message)
+
+    async def _give_up(self, job: Job, office: Office) -> None:
+        words = "something went wrong here"
+        try:
+            await office.end(job, _failed(words))
+        except Exception:  # whoever waits is told all the same
+            LOGGER.exception("a job could not be ended")
+            job.tell(status="failed", error=words)
 
     async def stop(self, job: Job) -> None:
         """End a job early."""

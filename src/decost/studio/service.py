@@ -13,6 +13,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
@@ -42,9 +43,13 @@ from decost.studio.guard import (
 from decost.studio.messages import Accepted, read_message
 from decost.studio.office import BusyError, Office
 from decost.studio.settings import Settings
+from decost.studio.store import StoreError
 from decost.studio.tasks import method_options, start_of
 
 LOGGER = logging.getLogger("decost")
+
+LARGE = 2**16
+"""Bytes of a request from which on few are worked on at a time: its instance may be large."""
 
 KEEP_ALIVE = 15.0
 """Seconds after which something is sent to who listens to a plan."""
@@ -53,6 +58,7 @@ _WEB = (files("decost.studio") / "web", files("decost.show") / "web")
 _TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
 
 AnyMessage = TypeVar("AnyMessage", bound=Schema)
+Answer = TypeVar("Answer")
 _QUESTION = refuses(409, 422, 429)
 _FOUND = refuses(404)
 
@@ -97,14 +103,22 @@ class _Service:
 
     @asynccontextmanager
     async def _life(self, app: FastAPI) -> AsyncIterator[None]:
+        self._few = CapacityLimiter(2)
         await self.office.start()
         warming = asyncio.create_task(run_in_threadpool(self.desk.rehearse))
         yield
         await self.office.close()
         await asyncio.gather(warming, return_exceptions=True)
 
+    async def _aside(
+        self, request: Request, function: Callable[..., Answer], *given: Any
+    ) -> Answer:
+        """Do something for a request in a thread."""
+        limiter = self._few if len(await request.body()) > LARGE else None
+        return await to_thread.run_sync(partial(function, *given), limiter=limiter)
+
     async def _read(self, schema: type[AnyMessage], request: Request) -> AnyMessage:
-        return await run_in_threadpool(read_message, schema, await request.body())
+        return await self._aside(request, read_message, schema, await request.body())
 
     async def _answer(
         self, request: Request, schema: type[AnyMessage], answer: Callable[[AnyMessage], Any]
@@ -115,25 +129,25 @@ class _Service:
             return json.dumps(answer(asked), allow_nan=False).encode()
 
         asked = await self._read(schema, request)
-        return Response(await run_in_threadpool(text), media_type="application/json")  # type: ignore[return-value]
+        return Response(await self._aside(request, text), media_type="application/json")  # type: ignore[return-value]
 
     def _plan_request(self, asked: messages.PlanRequest) -> dict[str, Any]:
         """Check what is asked for, so that a job does not fail for what could be told at once."""
-        _, instance, data = self.desk.instances.take(asked.instance)
+        known = self.desk.instances.take(asked.instance)
         options = method_options(asked.options, self.settings.time_limit, self.settings.memory)
         if asked.locked and asked.start is None:
             raise FormatError("request: locked: needs the plan as start")
         if asked.start is not None:
-            start_of(instance, asked.start)
+            start_of(known.instance, asked.start)
         return {
-            "instance": data,
+            "instance": known.data,
             "options": options,
             "start": asked.start,
             "locked": asked.locked,
         }
 
     def _replan_request(self, asked: messages.ReplanRequest) -> dict[str, Any]:
-        _, _, data = self.desk.instances.take(asked.instance)
+        data = self.desk.instances.take(asked.instance).data
         options = method_options(asked.options, self.settings.time_limit, self.settings.memory)
         return asked.model_dump() | {"instance": data, "options": options}
 
@@ -145,7 +159,7 @@ class _Service:
         check: Callable[[AnyMessage], Any],
     ) -> Accepted:
         asked = await self._read(schema, request)
-        wanted = await run_in_threadpool(check, asked)
+        wanted = await self._aside(request, check, asked)
         name = name_of(wanted["instance"])
         return Accepted(id=await self.office.add(client_of(request), kind, name, wanted))
 
@@ -304,8 +318,8 @@ class _Service:
 
     async def _worked(self, request: Request, kind: str, asked: Any) -> dict[str, Any]:
         """Let a worker answer; end that if the client goes."""
-        _, _, data = await run_in_threadpool(self.desk.instances.take, asked.instance)
-        wanted = asked.model_dump() | {"instance": data}
+        known = await self._aside(request, self.desk.instances.take, asked.instance)
+        wanted = asked.model_dump() | {"instance": known.data}
         answering = asyncio.create_task(self.office.ask(client_of(request), kind, wanted))
         leaving = asyncio.create_task(_left(request))
         await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -408,6 +422,13 @@ class _Service:
         async def refused(request: Request, error: Exception) -> JSONResponse:
             return complain(422, "request: is not understood")
 
+        async def unkept(request: Request, error: Exception) -> JSONResponse:
+            return complain(
+                503,
+                "the plans cannot be read or kept now, try again later",
+                **{"retry-after": "30"},
+            )
+
         async def internal(request: Request, error: Exception) -> JSONResponse:
             return complain(500, "something went wrong here")
 
@@ -415,6 +436,7 @@ class _Service:
             self.api.exception_handler(kind)(wrong)
         self.api.exception_handler(UnknownError)(unknown)
         self.api.exception_handler(BusyError)(busy)
+        self.api.exception_handler(StoreError)(unkept)
         self.api.exception_handler(HTTPException)(http)
         self.api.exception_handler(RequestValidationError)(refused)
         self.api.exception_handler(Exception)(internal)

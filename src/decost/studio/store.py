@@ -51,8 +51,8 @@ class Row:
     answer: dict[str, Any] | None
 
 
-class StoreError(Exception):
-    """The file of plans is of another version."""
+class StoreError(ValueError):
+    """The file of plans cannot be used: another version, broken, in use, or no room."""
 
 
 class Store:
@@ -62,37 +62,62 @@ class Store:
     ----------
     folder
         Where the file is, which is made if it is missing.
+
+    Raises
+    ------
+    StoreError
+        If the file is broken or of another version, or another service uses the folder; methods
+        raise it if there is no room on the disk, or somebody else does not let go of the file.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._path = folder / "plans.sqlite"
         self._lock = Lock()
-        self._base = sqlite3.connect(
-            folder / "plans.sqlite", check_same_thread=False, isolation_level=None, timeout=30
-        )
-        for words in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=FULL"):
-            self._base.execute(f"PRAGMA {words}")
-        version = self._base.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, _VERSION):
-            raise StoreError(f"{folder / 'plans.sqlite'}: is of version {version}, not {_VERSION}")
-        self._base.executescript(_SCHEMA)
-        self._base.execute(f"PRAGMA user_version={_VERSION}")
+        self._own = _owned(folder)
+        try:
+            self._base = self._opened()
+        except BaseException:
+            self._own.close()
+            raise
+
+    def _opened(self) -> sqlite3.Connection:
+        with _complaining(self._path):
+            base = sqlite3.connect(
+                self._path, check_same_thread=False, isolation_level=None, timeout=10
+            )
+            version = base.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, _VERSION):
+                base.close()
+                raise StoreError(f"{self._path}: is of version {version}, not {_VERSION}")
+            for words in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=FULL"):
+                base.execute(f"PRAGMA {words}")
+            base.executescript(_SCHEMA)
+            base.execute(f"PRAGMA user_version={_VERSION}")
+        return base
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._base.close()
+            self._own.close()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with self._lock, _complaining(self._path):
             self._base.execute("BEGIN IMMEDIATE")
             try:
                 yield self._base
+                self._base.execute("COMMIT")
             except BaseException:
-                self._base.execute("ROLLBACK")
+                if self._base.in_transaction:  # SQLite may have ended it itself
+                    self._base.execute("ROLLBACK")
                 raise
-            self._base.execute("COMMIT")
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _complaining(self._path):
+            yield self._base
 
     def add(self, plan: str, client: str, kind: str, name: str, request: dict[str, Any]) -> None:
         """Keep what is asked for."""
@@ -150,8 +175,8 @@ class Store:
 
     def _rows(self, where: str, values: tuple[Any, ...]) -> list[Row]:
         fields = [field.name for field in dataclass_fields(Row)]
-        with self._lock:
-            found = self._base.execute(
+        with self._reading() as base:
+            found = base.execute(
                 f"SELECT {', '.join(fields)} FROM plans {where}", values
             ).fetchall()
         return [
@@ -164,10 +189,8 @@ class Store:
 
     def request(self, plan: str) -> dict[str, Any] | None:
         """Give what was asked for, with the best plan so far as `best`, if one was kept."""
-        with self._lock:
-            found = self._base.execute(
-                "SELECT request, best FROM plans WHERE id=?", (plan,)
-            ).fetchone()
+        with self._reading() as base:
+            found = base.execute("SELECT request, best FROM plans WHERE id=?", (plan,)).fetchone()
         if found is None:
             return None
         request = _unpacked(found[0])
@@ -194,9 +217,36 @@ class Store:
                 total -= size
                 gone += 1
         if gone:
-            with self._lock:
-                self._base.execute("PRAGMA incremental_vacuum").fetchall()
+            with self._reading() as base:
+                base.execute("PRAGMA incremental_vacuum").fetchall()
         return int(gone)
+
+
+@contextmanager
+def _complaining(path: Path) -> Iterator[None]:
+    """Say what is wrong with the file in a line."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+
+
+def _owned(folder: Path) -> sqlite3.Connection:
+    """Let no other service use a folder, until the end of this process: it would do the same jobs.
+
+    SQLite locks a file of its own for that, which every system lets go of with the process.
+    """
+    path = folder / "in-use.sqlite"
+    with _complaining(path):
+        own = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=2)
+        try:
+            own.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            own.close()
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            raise StoreError(f"{folder}: is in use by another studio") from None
+    return own
 
 
 def _packed(data: dict[str, Any]) -> bytes:

@@ -28,13 +28,21 @@ export function named(text) {
   return html("bdi", {}, text);
 }
 
-/** Call `draw(width)` whenever the width of an element changes, the first time soon. */
-export function onWidth(element, draw) {
-  let last = -1;
+/** Call `draw(width)` whenever the width of an element changes, the first time soon; with `high`, also when its height does. */
+export function onWidth(element, draw, high = false) {
+  let last = "";
   new ResizeObserver(() => {
     const width = Math.round(element.clientWidth);
-    if (width > 0 && width !== last) draw((last = width));
+    const key = `${width} ${high ? element.clientHeight : ""}`;
+    if (width === 0 || key === last) return;
+    last = key;
+    draw(width);
   }).observe(element);
+}
+
+/** How much larger than usual texts are to be drawn: as large as the root's font is. */
+export function textScale() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
 }
 
 const ruler = document.createElement("canvas").getContext("2d");

@@ -1,6 +1,6 @@
 // The map: routes, stops and ends; to be moved, enlarged and pointed at.
 
-import { html, onWidth, svg, textWidth } from "./dom.js";
+import { html, onWidth, svg, textScale, textWidth } from "./dom.js";
 import { standFor, visitsOf } from "./hub.js";
 
 const EARTH = 40075016.686; // metres around the equator
@@ -16,7 +16,7 @@ export function drawMap(scene, hub, view = {}) {
   const canvas = svg("svg", { class: "map", role: "img", "aria-label": "Map of the routes" });
   const box = html("div", { class: "map-box", tabindex: 0 }, canvas);
   let again = Boolean(view.width); // it takes the place of another one
-  if (!again) Object.assign(view, { x: 0, y: 0, scale: 1, fit: 1, width: 0, height: 0 });
+  if (!again) Object.assign(view, { x: 0, y: 0, scale: 1, fit: 1, width: 0, height: 0, large: 1 });
   const everything = placesShown(scene, true);
   const onRoutes = placesShown(scene, false);
   const routed = onRoutes.length > 1 ? onRoutes : everything;
@@ -32,10 +32,10 @@ export function drawMap(scene, hub, view = {}) {
     clearTimeout(pending);
     pending = setTimeout(settle, 80);
   };
-  const size = (width, height = box.clientHeight, keep = true) => {
+  const size = (wide, high = box.clientHeight, keep = true, large = textScale()) => {
     const before = { ...view };
-    Object.assign(view, { width, height });
-    canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    Object.assign(view, { width: wide / large, height: high / large, large });
+    canvas.setAttribute("viewBox", `0 0 ${view.width} ${view.height}`);
     fit(view, routed);
     if (before.width && keep && (view.own || again)) {
       Object.assign(view, { x: before.x, y: before.y, scale: again ? before.scale : (before.scale / before.fit) * view.fit });
@@ -44,7 +44,7 @@ export function drawMap(scene, hub, view = {}) {
     redraw();
     settle();
   };
-  onWidth(box, (width) => size(width));
+  onWidth(box, (width) => size(width), true);
   let whole = false;
   const reset = () => {
     whole = !whole && view.scale === view.fit;
@@ -58,7 +58,7 @@ export function drawMap(scene, hub, view = {}) {
   if (scene.tiles) box.append(html("div", { class: "credit" }, creditOf(scene.tiles)));
   followPointers(box, change);
   hub.watch((focus) => layers.forEach((layer) => layer.focus?.(focus)));
-  addEventListener("beforeprint", () => size(...PAPER_MAP, false), hub.listening);
+  addEventListener("beforeprint", () => size(...PAPER_MAP, false, 1), hub.listening);
   addEventListener("afterprint", () => size(box.clientWidth, box.clientHeight, false), hub.listening);
   return box;
 }
@@ -420,7 +420,7 @@ function followPointers(box, change) {
   let moved = false;
   const at = (event) => {
     const frame = box.getBoundingClientRect();
-    return [event.clientX - frame.left, event.clientY - frame.top];
+    return [event.clientX - frame.left, event.clientY - frame.top].map((pixels) => pixels / change.view.large);
   };
   box.addEventListener("pointerdown", (event) => {
     if (event.target.closest(".controls") || event.button > 0) return;
@@ -480,6 +480,6 @@ function showScale(scale, scene, view) {
   const most = metres * Math.min(120, view.width / 4);
   const power = 10 ** Math.floor(Math.log10(most));
   const length = power * [5, 2, 1].find((factor) => factor * power <= most);
-  scale.style.width = `${length / metres}px`;
+  scale.style.width = `${(view.large * length) / metres}px`;
   scale.textContent = length >= 1000 ? `${length / 1000} km` : `${length} m`;
 }

@@ -1,6 +1,6 @@
 // The schedule: a lane for each vehicle, with its shift, ways, waits and stays.
 
-import { html, named, onWidth, svg, textWidth } from "./dom.js";
+import { html, named, onWidth, svg, textScale, textWidth } from "./dom.js";
 import { standFor } from "./hub.js";
 import { timeText } from "./words.js";
 
@@ -14,7 +14,7 @@ const LEAST = 22; // pixels for a visit, on average; else the schedule scrolls
 /**
  * Draw the schedule of a scene.
  * With `everyone`, vehicles without visits have lanes as well; `extend(bar, visit, vehicle, order)` may add to a bar, and
- * `drawn(canvas, {x, lanes})` hears of every drawing: where times are, and whose the lanes are. Lanes that are as they were
+ * `drawn(canvas, {x, lanes, large})` hears of every drawing: where times are, whose the lanes are, and how large a pixel is. Lanes that are as they were
  * in `kept`, a map from the last drawing, are used again; `mark(vehicle)` is what they depend on beside their routes.
  */
 export function drawSchedule(scene, hub, { everyone = false, extend = null, drawn = null, kept = null, mark = null } = {}) {
@@ -30,20 +30,22 @@ export function drawSchedule(scene, hub, { everyone = false, extend = null, draw
     names.append(standFor(name, hub, { vehicle }));
   }
   const height = AXIS + LANE * lanes.length;
-  const canvas = svg("svg", { class: "lanes", role: "img", "aria-label": "Schedule of the vehicles", height });
+  const canvas = svg("svg", { class: "lanes", role: "img", "aria-label": "Schedule of the vehicles" });
   const strip = html("div", { class: "strip", tabindex: 0 }, canvas);
   const bars = new Map();
   const most = Math.max(...lanes.map((vehicle) => scene.routes[vehicle].visits.length));
-  const show = (width) => {
+  const show = (wide, large) => {
+    const width = wide / large;
     canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    canvas.setAttribute("width", width);
+    canvas.setAttribute("width", wide);
+    canvas.setAttribute("height", height * large);
     const x = scaleOf(scene, width);
     canvas.replaceChildren(...partsOf(scene, hub, lanes, width, { x, bars, extend, kept, mark }));
-    drawn?.(canvas, { x, lanes });
+    drawn?.(canvas, { x, lanes, large });
   };
-  const onScreen = (wide) => show(Math.max(wide, LEAST * most));
+  const onScreen = (wide) => show(Math.max(wide, LEAST * most * textScale()), textScale());
   onWidth(strip, onScreen);
-  addEventListener("beforeprint", () => show(PAPER), hub.listening);
+  addEventListener("beforeprint", () => show(PAPER, 1), hub.listening);
   addEventListener("afterprint", () => onScreen(strip.clientWidth), hub.listening);
   hub.watch((focus) => {
     bars.forEach((bar, stop) => bar.classList.toggle("on", focus?.stop === stop));

@@ -41,6 +41,7 @@ export function windowText(scene, way) {
     const last = timeText(scene, way.close);
     return `${timeText(scene, way.open)}–${timeText(scene, way.leave_by)}, last start ${last}`;
   }
+  if (way.open <= scene.begin) return `until ${timeText(scene, late)}`;
   return `${timeText(scene, way.open)}–${timeText(scene, late)}`;
 }
 

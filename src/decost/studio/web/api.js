@@ -2,6 +2,8 @@
 
 import { askToken } from "./dialogs.js";
 
+const AGAIN = 3000; // milliseconds before somebody who does not answer is asked again
+
 const digests = new WeakMap(); // of instances that the service has seen
 
 /** Something that the service has refused, in its words. */
@@ -75,13 +77,34 @@ export function stopPlan(id) {
 
 /** Hear of a plan: `on(event, told)` until it ends. Gives a function that ends listening. */
 export function listen(id, on) {
-  const source = new EventSource(`plans/${id}/events`);
-  for (const name of ["queued", "running", "done", "failed", "gone"]) {
-    source.addEventListener(name, (event) => {
-      if (["done", "failed", "gone"].includes(name)) source.close();
-      on(name, JSON.parse(event.data));
+  let source = null;
+  let timer = 0;
+  const close = () => {
+    clearTimeout(timer);
+    source.close();
+  };
+  const connect = () => {
+    source = new EventSource(`plans/${id}/events`);
+    for (const name of ["queued", "running", "done", "failed", "gone"]) {
+      source.addEventListener(name, (event) => {
+        if (["done", "failed", "gone"].includes(name)) close();
+        on(name, JSON.parse(event.data));
+      });
+    }
+    source.addEventListener("error", () => {
+      on("away", {});
+      if (source.readyState === EventSource.CLOSED) timer = setTimeout(again, AGAIN); // else the browser tries again
     });
-  }
-  source.addEventListener("error", () => on("away", {}));
-  return () => source.close();
+  };
+  const again = async () => {
+    try {
+      await get(`plans/${id}`);
+      connect();
+    } catch (error) {
+      if (error.code === 404) on("gone", {});
+      else timer = setTimeout(again, AGAIN);
+    }
+  };
+  connect();
+  return close;
 }

@@ -2,11 +2,12 @@
 
 import { html, svg } from "./dom.js";
 import { AXIS, LANE, drawSchedule } from "./schedule.js";
-import { countText, numberText, timeText } from "./words.js";
+import { countText, numberText, timeText, windowText } from "./words.js";
 
 const FAR = 36; // pixels beyond the lanes at which a visit is out
 const LOCK = "M-4 -3h8v7h-8zM-2.5 -3v-2.5a2.5 2.5 0 0 1 5 0v2.5"; // a padlock
-const EDGE = 40; // pixels at the sides where a drag scrolls
+const EDGE = 40; // pixels at the edges where a drag scrolls
+const TOUCH = matchMedia("(pointer: coarse)");
 
 /**
  * Draw the board of a view ({scene, labels, breaks}) with what is locked.
@@ -41,8 +42,8 @@ export function drawBoard(view, hub, locked, act, { fixed, kept, ready }) {
     bar.addEventListener("blur", () => hub.point(null));
   };
   const ground = {};
-  const drawn = (canvas, { x, lanes }) => {
-    Object.assign(ground, { canvas, x, lanes, scene, labels });
+  const drawn = (canvas, { x, lanes, large }) => {
+    Object.assign(ground, { canvas, x, lanes, large, scene, labels });
     ready();
   };
   const mark = (vehicle) => {
@@ -52,9 +53,10 @@ export function drawBoard(view, hub, locked, act, { fixed, kept, ready }) {
   const board = drawSchedule(scene, hub, { everyone: true, extend, drawn, kept, mark });
   board.querySelector("svg.lanes")?.setAttribute("role", "group");
   board.classList.add("board");
+  const hints = TOUCH.matches ? "Or tap it, for buttons." : "Keys on a visit: ← → ↑ ↓ move it, L locks it, Delete takes it out.";
   const words = fixed
     ? "Bars are stays, outlined ones waiting, lines the ways between."
-    : "Drag a visit along its lane, to another one, or out. Keys on a visit: ← → ↑ ↓ move it, L locks it, Delete takes it out.";
+    : `Drag a visit along its lane, to another one, or out. ${hints}`;
   board.querySelector(".quiet").textContent = words;
   for (const [vehicle, fault] of broken) {
     const name = board.querySelectorAll(".lane-name")[vehicle];
@@ -93,21 +95,24 @@ function byKey(event, view, label, vehicle, order, act) {
 /** Follow a pointer with a visit; the ground is the board as it was when the drag began. */
 export function startDrag(event, label, name, ground, act) {
   if (event.button > 0 || !ground.canvas) return;
-  const { lanes, x, scene, labels } = ground;
+  const { lanes, x, large, scene, labels } = ground;
   const first = [event.clientX, event.clientY];
   const id = event.pointerId;
   let chip = null;
   let last;
   const strip = () => document.querySelector(".board .strip");
+  const lanesSeen = () => document.querySelector(".board .schedule"); // what is seen of many lanes
   const targetAt = (clientX, clientY) => {
     const canvas = document.querySelector(".board svg.lanes");
     const box = canvas.getBoundingClientRect();
-    const row = Math.floor((clientY - box.top - AXIS) / LANE);
-    const outside = clientY < box.top + AXIS - FAR || clientY > box.bottom + FAR;
+    const row = Math.floor(((clientY - box.top) / large - AXIS) / LANE);
+    const seen = lanesSeen().getBoundingClientRect();
+    const [above, below] = [Math.max(box.top + AXIS * large, seen.top), Math.min(box.bottom, seen.bottom)];
+    const outside = clientY < above - FAR || clientY > below + FAR;
     const frame = strip().getBoundingClientRect();
     if (outside || clientX < frame.left - 3 * FAR || clientX > frame.right + FAR) return null;
     const vehicle = lanes[Math.min(Math.max(row, 0), lanes.length - 1)];
-    const time = x.invert(clientX - box.left);
+    const time = x.invert((clientX - box.left) / large);
     const others = scene.routes[vehicle].visits.filter((visit) => labels[visit.stop] !== label);
     return { vehicle, order: others.filter((visit) => (visit.start + visit.leave) / 2 < time).length };
   };
@@ -124,6 +129,9 @@ export function startDrag(event, label, name, ground, act) {
     const frame = strip().getBoundingClientRect();
     if (now.clientX > frame.right - EDGE) strip().scrollLeft += 12;
     if (now.clientX < frame.left + EDGE) strip().scrollLeft -= 12;
+    const seen = lanesSeen().getBoundingClientRect();
+    if (Math.abs(now.clientY - seen.bottom) < EDGE / 2) lanesSeen().scrollTop += 12;
+    if (Math.abs(now.clientY - seen.top) < EDGE / 2) lanesSeen().scrollTop -= 12;
     const target = targetAt(now.clientX, now.clientY);
     const key = JSON.stringify(target);
     if (key === last) return;
@@ -162,8 +170,21 @@ export function differenceText(before, after) {
 export function faultsOf(view) {
   return view.breaks.map((one) => {
     const stop = view.scene.stops[view.labels.indexOf(one.stop)];
-    return `${view.scene.vehicles[one.number].name}, visit ${one.position + 1} (${stop.name}): ${one.why}`;
+    return `${view.scene.vehicles[one.number].name}, visit ${one.position + 1} (${stop.name}): ${one.why}${timesOf(view, one, stop)}`;
   });
+}
+
+/** Say by how much an order is late where it breaks. */
+function timesOf({ scene }, { number, position }, stop) {
+  const route = scene.routes[number];
+  const visit = route.visits[position];
+  const { due } = scene.vehicles[number];
+  const open = [...new Set(stop.ways.map((way) => windowText(scene, way)))].filter(Boolean);
+  const when = timeText(scene, visit.start);
+  const late = stop.ways.every((way) => visit.start > (way.close ?? Infinity) || visit.leave > (way.leave_by ?? Infinity));
+  if (late) return ` (open ${open.join("; ")}, and it would be ${when} by then)`;
+  if (route.finish > due) return ` (the shift ends at ${timeText(scene, due)}, and it would be ${timeText(scene, route.finish)} by then)`;
+  return "";
 }
 
 /** Say how many visits there are. */

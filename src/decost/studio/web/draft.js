@@ -25,12 +25,6 @@ export function makeDraft() {
       state = next;
       save(state);
     },
-    /** Begin with something else; there is no way back. */
-    begin(next) {
-      past.length = future.length = 0;
-      state = next;
-      save(state);
-    },
     /** Add to what is known of the state. */
     amend(more) {
       state = { ...state, ...more };
@@ -63,36 +57,69 @@ export function moved(orders, label, target) {
   return rest;
 }
 
+// Each tab has a draft of its own in the browser's base; a new tab begins with the latest.
+
+const KEPT = 12; // drafts
+let opened = null;
+let tab = null;
+let pending = 0;
+
 function base() {
+  opened ??= settled(indexedDB.open("decost", 2), (asked) => {
+    asked.onupgradeneeded = () => {
+      for (const name of asked.result.objectStoreNames) asked.result.deleteObjectStore(name);
+      asked.result.createObjectStore("drafts", { keyPath: "tab" });
+    };
+  });
+  return opened;
+}
+
+function settled(asked, prepare = null) {
+  prepare?.(asked);
   return new Promise((resolve, reject) => {
-    const asked = indexedDB.open("decost", 1);
-    asked.onupgradeneeded = () => asked.result.createObjectStore("drafts");
     asked.onsuccess = () => resolve(asked.result);
     asked.onerror = () => reject(asked.error);
   });
 }
 
-let pending = 0;
+async function drafts(mode) {
+  return (await base()).transaction("drafts", mode).objectStore("drafts");
+}
 
 function save(state) {
   clearTimeout(pending);
   pending = setTimeout(async () => {
     try {
-      (await base()).transaction("drafts", "readwrite").objectStore("drafts").put(state, "draft");
+      (await drafts("readwrite")).put({ tab, state, when: Date.now() });
     } catch {
       // Without it, only a reload loses the draft.
     }
   }, 150);
 }
 
-/** The draft that was kept, null if there is none. */
-export async function keptDraft() {
-  try {
-    const asked = (await base()).transaction("drafts").objectStore("drafts").get("draft");
-    return await new Promise((resolve) => {
-      asked.onsuccess = () => resolve(asked.result ?? null);
-      asked.onerror = () => resolve(null);
+/** Whether no other tab goes by this name, as one does that was made from another. */
+function isOwn(name) {
+  if (!navigator.locks) return true;
+  return new Promise((resolve) => {
+    navigator.locks.request(`draft ${name}`, { ifAvailable: true }, (lock) => {
+      resolve(lock !== null);
+      return lock && new Promise(() => {}); // until the tab is closed
     });
+  });
+}
+
+/** The draft that was kept of this tab, else the latest; null if there is none. */
+export async function keptDraft() {
+  const before = sessionStorage.getItem("tab");
+  tab = before && (await isOwn(before)) ? before : String(Math.random()).slice(2);
+  if (tab !== before) await isOwn(tab);
+  sessionStorage.setItem("tab", tab);
+  try {
+    const all = await settled((await drafts("readonly")).getAll());
+    all.sort((one, other) => other.when - one.when);
+    const old = await drafts("readwrite");
+    for (const one of all.slice(KEPT)) old.delete(one.tab);
+    return (all.find((one) => one.tab === before) ?? all[0])?.state ?? null;
   } catch {
     return null;
   }

@@ -71,7 +71,8 @@ function build() {
 
 /** Draw a view; a preview leaves the lower part as it is, and `fit` lets the map show all unless somebody moved it. */
 function draw(next, { preview = false, fit = false } = {}) {
-  const scroll = here.board.querySelector(".strip")?.scrollLeft ?? 0;
+  const left = here.board.querySelector(".strip")?.scrollLeft ?? 0;
+  const top = here.board.querySelector(".schedule")?.scrollTop ?? 0;
   view = next;
   if (fit && !mapView.own) mapView = {};
   hub.renew();
@@ -81,7 +82,8 @@ function draw(next, { preview = false, fit = false } = {}) {
   else drawItsMap();
   const act = { preview: previewed, drop: dropped, cancel: restore, lock, view: () => view };
   const ready = () => {
-    here.board.querySelector(".strip").scrollLeft = scroll;
+    here.board.querySelector(".strip").scrollLeft = left;
+    here.board.querySelector(".schedule").scrollTop = top;
     if (focused === null) return;
     const bar = [...here.board.querySelectorAll(".bar")].find((one) => one.dataset.label === String(focused));
     focused = null;
@@ -115,8 +117,8 @@ function visitedIn(scene) {
 function drawFacts() {
   const { scene } = view;
   const required = scene.stops.filter((stop) => stop.required).length;
-  const facts = [["profit", numberText(scene.profit)]];
-  if (scene.bound !== null && !view.breaks.length) facts.push(["at most", numberText(scene.bound)]);
+  const facts = [["profit", scene.broken.length ? "–" : numberText(scene.profit)]]; // what is broken earns nothing
+  if (scene.bound !== null && !scene.broken.length) facts.push(["at most", numberText(scene.bound)]);
   facts.push(["stops visited", `${visitedIn(scene)} of ${scene.stops.length}`]);
   if (required) facts.push(["required", `${required - scene.missing.length} of ${required}`]);
   here.facts.replaceChildren(...facts.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
@@ -130,7 +132,7 @@ function drawWords() {
   here.verdict.className = `verdict${untouched && scene.status === "optimal" ? " proven" : ""}`;
   const among = draft.state.plan !== null && draft.state.among ? ` ${draft.state.among}` : "";
   here.verdict.textContent = untouched ? `${scene.verdict}${among}` : verdictByHand();
-  const lines = [...faultsOf(view), ...(view.breaks.length ? scene.broken.map((line) => line.replace(/ \[\w+\]$/, "")) : [])];
+  const lines = view.breaks.length ? faultsOf(view) : scene.broken.map((line) => line.replace(/ \[\w+\]$/, ""));
   if (scene.missing.length && visitedIn(scene)) lines.push(`Required, but not visited: ${scene.missing.slice(0, 8).join(", ")}`);
   here.complaints.replaceChildren(...(lines.length ? [html("ul", { class: "complaints" }, ...lines.map((line) => html("li", {}, line)))] : []));
 }
@@ -150,11 +152,22 @@ function drawPanel() {
   document.getElementById("tab-left-out").textContent = `${TABS["left-out"]} (${view.scene.left_out.length})`;
   here.sides.classList.toggle("wide", tab === "tables");
   here.panel.setAttribute("aria-labelledby", `tab-${tab}`);
+  const used = here.panel.contains(document.activeElement) ? document.activeElement : null;
   here.panel.replaceChildren(PANELS[tab]());
+  if (used) goOn(used);
+}
+
+/** Let somebody who types or presses keys in the panel go on after it was drawn anew. */
+function goOn(used) {
+  const name = used.getAttribute("aria-label");
+  const same = name && [...here.panel.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === name);
+  if (!same) return;
+  same.focus({ preventScroll: true });
+  if (used.value !== used.defaultValue && used.type !== "checkbox") same.value = used.value;
 }
 
 const PANELS = {
-  "left-out": () => drawLeftOut(pricedScene(), hub, leftOutRow),
+  "left-out": () => html("div", {}, drawLeftOut(pricedScene(), hub, leftOutRow), explaining?.busy ? html("p", { class: "quiet" }, "Finding out what visits would cost …") : ""),
   timetables: () => (view.breaks.length ? html("p", { class: "quiet" }, "There are no timetables of orders that break.") : drawTimetables(view.scene, hub)),
   tables: () => drawTables(draft.state.instance, edited),
   compare: drawCompare,
@@ -207,6 +220,7 @@ function drawCompare() {
 function choose(name) {
   tab = name;
   drawPanel();
+  document.getElementById(`tab-${name}`).scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 function say(words, bad = false) {
@@ -245,24 +259,30 @@ function refresh() {
 
 /** Find out what visits would cost, after a while without changes. */
 function price() {
-  clearTimeout(explaining?.timer);
-  explaining?.control.abort();
+  stopPricing();
   if (!view.result || job || !view.scene.left_out.length) return;
   const key = JSON.stringify(draft.state.orders);
   if (draft.state.priced === key && draft.state.explanation) return;
-  const control = new AbortController();
-  const timer = setTimeout(async () => {
+  const mine = { control: new AbortController(), busy: true };
+  mine.timer = setTimeout(async () => {
     try {
       const plan = draft.state.plan ?? view.result;
-      const explanation = await post("explain", { instance: draft.state.instance, plan, time_limit: 2 }, control.signal);
-      if (control.signal.aborted || JSON.stringify(draft.state.orders) !== key) return;
-      draft.amend({ explanation, priced: key });
-      if (tab === "left-out") drawPanel();
+      const explanation = await post("explain", { instance: draft.state.instance, plan, time_limit: 2 }, mine.control.signal);
+      if (explaining === mine) draft.amend({ explanation, priced: key });
     } catch {
       // The list without prices will do.
     }
+    mine.busy = false;
+    if (explaining === mine && tab === "left-out") drawPanel();
   }, SHORT);
-  explaining = { timer, control };
+  explaining = mine;
+  if (tab === "left-out") drawPanel();
+}
+
+function stopPricing() {
+  clearTimeout(explaining?.timer);
+  explaining?.control.abort();
+  explaining = null;
 }
 
 // Changes by hand
@@ -318,7 +338,7 @@ async function dropped(label, target) {
     const next = shown ?? (await getScene({ instance: draft.state.instance, orders }));
     const locked = target ? draft.state.locked : draft.state.locked.filter((one) => one !== label);
     draft.change({ ...changedOrders(orders), locked });
-    draw(next);
+    draw(next, { fit: true });
     measured("drop", since);
     price();
     if (!shown && before !== null) say(next.breaks.length ? faultsOf(next)[0] : differenceText(before, next.scene.profit));
@@ -334,7 +354,7 @@ function insert(label) {
   return trying(async () => {
     const next = await getScene({ instance: draft.state.instance, orders: draft.state.orders, insert: label });
     draft.change(changedOrders(next.orders));
-    draw(next);
+    draw(next, { fit: true });
     price();
     say(`Added; now ${visitsText(next.scene)}.`);
   });
@@ -365,7 +385,8 @@ async function edited(instance, renamed) {
     price();
     return null;
   } catch (error) {
-    return error.message;
+    const stopName = (_, number) => `stop ${instance.stops[number]?.id ?? Number(number) + 1}: `;
+    return error.message.replace(/^instance: /, "").replace(/\bstops\[(\d+)\]\.?/, stopName);
   }
 }
 
@@ -402,11 +423,16 @@ function drawActions() {
 function begin(instance, plan = null, source = null) {
   const vehicles = typeof instance.vehicles === "number" ? instance.vehicles : (instance.vehicles?.length ?? 1);
   const orders = plan ? ordersOf(plan.routes) : Array.from({ length: vehicles }, () => []);
-  draft.begin({ instance: { ...instance, version: 2 }, orders, locked: [], plan, explanation: null, source, among: "" });
+  draft.change({ instance: { ...instance, version: 2 }, orders, locked: [], plan, explanation: null, source, among: "" });
   mapView = {};
   kept = [];
-  history.replaceState(null, "", source ? `#plan=${source}` : " ");
+  showAddress();
   return refresh();
+}
+
+/** Let the address name the plan, to come back to it. */
+function showAddress() {
+  history.replaceState(null, "", draft.state.source ? `#plan=${draft.state.source}` : " ");
 }
 
 function loadExample(name) {
@@ -436,7 +462,8 @@ function loadGiven(given) {
     say("Reading …");
     const plan = given.length === 1 && draft.state ? await planIn(given[0]) : null;
     if (plan) {
-      const state = { ...draft.state, plan, orders: ordersOf(plan.routes), explanation: null };
+      await leave();
+      const state = { ...draft.state, plan, orders: ordersOf(plan.routes), locked: [], explanation: null };
       const turn = ++asked; // what was asked for before must not be drawn over it
       const next = await sceneOf(state);
       if (turn !== asked) return;
@@ -447,9 +474,17 @@ function loadGiven(given) {
     }
     const packed = await Promise.all(given.map(async (file) => ({ name: file.name, content: await inBase64(file) })));
     const instance = await post("instances", { files: packed });
-    stopListening();
+    await leave();
     await begin(instance);
   });
+}
+
+/** End a plan that is being made, if something else takes its place. */
+async function leave() {
+  if (!job) return;
+  const { id } = job;
+  stopListening();
+  await stopPlan(id);
 }
 
 async function planIn(file) {
@@ -466,7 +501,8 @@ async function planIn(file) {
 
 function solve({ method, seconds }) {
   return trying(async () => {
-    const { instance, orders, locked } = draft.state;
+    const { instance, orders } = draft.state;
+    const locked = draft.state.locked.filter((label) => orders.some((order) => order.includes(label)));
     const options = { method };
     if (seconds > 0) options.time_limit = seconds;
     const message = { instance, options };
@@ -502,10 +538,9 @@ async function replan() {
 
 /** Show a plan while it is made; `among` says which plans it is compared with. */
 function follow(id, among = draft.state.among ?? "") {
-  clearTimeout(explaining?.timer);
-  explaining?.control.abort();
-  history.replaceState(null, "", `#plan=${id}`);
+  stopPricing();
   draft.amend({ source: id, among });
+  showAddress();
   progress.clear();
   job = { id, busy: false, wanted: null };
   job.end = listen(id, (event, told) => trying(() => heard(id, event, told)));
@@ -528,7 +563,8 @@ async function heard(id, event, told) {
     document.body.dataset.solved = id;
   } else if (event === "failed" || event === "gone") {
     stopListening();
-    history.replaceState(null, "", " ");
+    draft.amend({ source: null });
+    showAddress();
     await refresh();
     say(told.error ? `No plan: ${told.error}` : "The plan is not there any more.", true);
   } else {
@@ -595,6 +631,7 @@ function download(blob, name) {
 function step(which) {
   if (job) return undefined;
   draft[which]();
+  showAddress();
   return refresh();
 }
 
@@ -634,10 +671,11 @@ async function start() {
   await trying(async () => {
     toolbar.fill(await get("examples"), await get("methods"));
     const plan = location.hash.match(/^#plan=([0-9a-f]{32})$/)?.[1];
-    const saved = await keptDraft();
+    let saved = await keptDraft();
     if (saved) {
-      draft.begin(saved);
+      draft.change(saved);
       await refresh();
+      if (!view) saved = null; // it is of another version, or the service has changed
     }
     if (plan) await resume(plan, saved);
     else if (!saved) await loadExample("guides");

@@ -36,24 +36,29 @@ function read(text) {
   return /^[-+]?\d+(\.\d+)?$/.test(words) ? Number(words) : words;
 }
 
+/** A number with as many digits as anybody wants to see; what was read stays exact, unless it is typed anew. */
+function short(value) {
+  return typeof value === "number" ? Number(value.toPrecision(8)) : value;
+}
+
 function put(record, field, value) {
   if (value === undefined) delete record[field];
   else record[field] = value;
 }
 
 const KINDS = {
-  value: { show: (value) => value ?? "", read },
+  value: { show: (value) => short(value) ?? "", read },
   text: { show: (value) => value ?? "", read: (text) => text.trim() || undefined },
   list: { show: (value) => (value ?? []).join(", "), read: (text) => (text.trim() ? text.split(",").map((word) => word.trim()) : undefined) },
   profit: {
-    show: (value) => (value ?? []).map(([rate, length]) => `${rate} for ${length}`).join(", "),
+    show: (value) => (value ?? []).map(([rate, length]) => `${short(rate)} for ${short(length)}`).join(", "),
     read(text) {
       if (!text.trim()) return undefined;
       return text.split(/,|then/).map((part) => part.split(/for|×|x/).map((word) => read(word)));
     },
   },
   place: {
-    show: (value) => (value && typeof value === "object" ? Object.values(value).join(" ") : (value ?? "")),
+    show: (value) => (value && typeof value === "object" ? Object.values(value).map(short).join(" ") : (value ?? "")),
     read(text, instance) {
       const pair = text.trim().match(/^([-+]?[\d.]+)[\s,]+([-+]?[\d.]+)$/);
       if (!pair) return text.trim() || undefined;
@@ -64,10 +69,10 @@ const KINDS = {
 };
 
 /** A cell to type in; `store(copy, value)` puts the value into a copy of the instance. */
-function cell(label, kind, value, attempt, store, width) {
+function cell(label, kind, value, attempt, store, width, placeholder) {
   const { show, read: take } = KINDS[kind];
   const shown = String(show(value));
-  const input = html("input", { value: shown, "aria-label": label, size: width ?? 7, autocomplete: "off", spellcheck: "false" });
+  const input = html("input", { value: shown, "aria-label": label, size: width ?? 7, placeholder, autocomplete: "off", spellcheck: "false" });
   input.addEventListener("change", () => {
     if (input.value === shown) return input.classList.remove("wrong");
     return attempt(input, (copy) => store(copy, take(input.value, copy)));
@@ -158,14 +163,14 @@ function stopRows(instance, k, axes, attempt) {
   const first = html(
     "tr",
     { "data-row": k },
-    cell(`${name}: name`, "text", stop.id, attempt, rename, 16),
+    cell(`${name}: name`, "text", stop.id, attempt, rename, 16, `stop ${k + 1}`),
     ...axes.map((axis) => cell(`${name}: ${axis}`, "value", stop[axis], attempt, (copy, value) => put(at(copy), axis, value), 8)),
     html("td", {}, must),
     ...wayCells(name, stop, attempt, at),
     html("td", {}, html("button", { type: "button", class: "small", "aria-label": `Delete ${name}`, title: "Delete", onclick: remove }, "✕")),
   );
   const others = (ways ?? []).map((way, w) => {
-    const where = KINDS.place.show(way.place) || axes.map((axis) => way[axis]).filter((one) => one !== undefined).join(" ");
+    const where = KINDS.place.show(way.place) || axes.map((axis) => short(way[axis])).filter((one) => one !== undefined).join(" ");
     return html(
       "tr",
       { class: "alternative" },
@@ -220,7 +225,7 @@ function vehiclesTable(instance, attempt) {
       html(
         "tr",
         {},
-        cell(`${name}: name`, "text", vehicle.id, attempt, rename, 14),
+        cell(`${name}: name`, "text", vehicle.id, attempt, rename, 14, `vehicle ${k + 1}`),
         one("start", "start", "place", 16),
         one("end", "end", "place", 16),
         one("begin", "begin", "value", 7),

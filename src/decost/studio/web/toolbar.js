@@ -51,7 +51,8 @@ export function makeToolbar(bar, act) {
   const open = button("Open…", "Open a table, JSON, or a plan; or drop it on the page", () => file.click());
   const time = html("label", { class: "inline" }, seconds, html("span", {}, " s"));
   const group = (...parts) => html("div", { class: "group" }, ...parts);
-  bar.append(file, group(open, examples), group(method, time, solve, stop), group(undo, redo), group(replan, keep, save));
+  const others = [group(undo, redo), group(replan, keep, save)];
+  bar.append(file, group(open, examples), group(method, time, solve, stop), ...others);
   stop.hidden = true;
   return {
     element: bar,
@@ -65,8 +66,11 @@ export function makeToolbar(bar, act) {
     },
     update({ draft, job, view }) {
       const busy = job !== null;
-      solve.hidden = busy;
-      stop.hidden = !busy;
+      const [shown, away] = busy ? [stop, solve] : [solve, stop];
+      const focused = document.activeElement === away;
+      [shown.hidden, away.hidden] = [false, true];
+      if (focused) shown.focus();
+      for (const part of others) part.hidden = busy; // how it goes on is shown in their place
       undo.disabled = busy || !draft.canUndo;
       redo.disabled = busy || !draft.canRedo;
       const planned = view.result !== null && view.scene.routes.some((route) => route.visits.length);
