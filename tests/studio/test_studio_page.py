@@ -510,17 +510,23 @@ def test_exports(page: Page, ending: str, begin: str) -> None:
     assert data.decode("latin-1").startswith(begin[:9])
 
 
+def solving(driver: Any, service: Service, seconds: float) -> Page:
+    """Give the page while it solves something that takes long."""
+    page = visit(driver, service)
+    (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
+    page.drop_file("many.json", json.dumps(instance_dict(many)).encode())
+    page.wait("document.querySelectorAll('.board g.lane').length === 3")
+    page.do("document.getElementById('seconds').value = arguments[0]", seconds)
+    page.click("button.primary")
+    page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
+    return page
+
+
 def test_goes_on_after_a_reload(service: Service, guides: dict[str, Any]) -> None:
     """A page that is loaded again in the middle of a solve goes on with it; stop keeps the plan."""
     need_browser()
-    (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
     with opened(service.address, PHONE, dark=True) as driver:
-        page = visit(driver, service)
-        page.drop_file("many.json", json.dumps(instance_dict(many)).encode())
-        page.wait("document.querySelectorAll('.board g.lane').length === 3")
-        page.do("document.getElementById('seconds').value = 60")
-        page.click("button.primary")
-        page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
+        page = solving(driver, service, 60)
         page.shot("phone-live")
         driver.refresh()
         page.wait("document.body.dataset.ready")
@@ -537,16 +543,10 @@ def test_goes_on_after_a_reload(service: Service, guides: dict[str, Any]) -> Non
 def test_goes_on_after_a_restart(tmp_path: Path) -> None:
     """The service is killed in the middle of a solve and started again: the page goes on."""
     need_browser()
-    (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
     with running(tmp_path, "--workers", "1") as service:
         port = service.address.rpartition(":")[2]
         with opened(service.address, DESKTOP) as driver:
-            page = visit(driver, service)
-            page.drop_file("many.json", json.dumps(instance_dict(many)).encode())
-            page.wait("document.querySelectorAll('.board g.lane').length === 3")
-            page.do("document.getElementById('seconds').value = 6")
-            page.click("button.primary")
-            page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
+            page = solving(driver, service, 6)
             service.kill()
             page.wait("document.querySelector('.progress .words').innerText.includes('again')")
             with running(tmp_path, "--workers", "1", "--port", port):
