@@ -170,6 +170,22 @@ def test_kept_instances_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         kept.take({"digest": digests[0]})
 
 
+def test_who_leaves_is_no_error(tmp_path: Path, city: dict[str, Any]) -> None:
+    """Clients that go in the middle, or send what is no HTTP, leave nothing in the log."""
+    head = b"POST /stays HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with running(tmp_path, "--workers", "1") as service:
+        host, _, port = service.address.removeprefix("http://").partition(":")
+        for text in (head + b"Content-Length: 100\r\n\r\n{", head, b"GET /queue"):
+            with socket.create_connection((host, int(port)), 10) as line:
+                line.sendall(text)
+                time.sleep(0.1)
+        chunks = head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"
+        for text in (chunks, b"hello\r\n\r\n", b"GET /\r\n\r\n"):
+            assert b" 400 " in raw(service, text)
+        said = service.end()
+    assert "Traceback" not in said
+
+
 def test_other_addresses_need_tokens(call: Call) -> None:
     """The service does not even start for others without a token, or without its name."""
     assert "needs tokens" in call.complaint("studio", "--host", "0.0.0.0", "--no-browser")
@@ -214,6 +230,9 @@ PATHS = [
     "....//",
     "a\\..\\b",
     "/etc/passwd",
+    "a%00.js",
+    "%ff.js",
+    "a" * 5000 + ".js",
 ]
 
 
