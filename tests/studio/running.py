@@ -32,6 +32,7 @@ class Service:
             env=os.environ | environment,
             text=True,
         )
+        self.data = data
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://(\S+)/ ", line)

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from running import Service, running
 
@@ -29,23 +28,26 @@ def test_kill_and_restart(tmp_path: Path, city: dict[str, Any]) -> None:
     expected = decost.solve(instance_of("", city)).profit
     accepted: dict[str, bool] = {}
     finished: dict[str, dict[str, Any]] = {}
-    for _ in range(moments):
+    for moment in range(moments):
         service = Service(tmp_path, "--workers", "2")
-        end = time.monotonic() + random_.uniform(0.2, 2)
+        before = len(finished)
+        wanted = before + (1, 0, 2, 4)[moment % 4]  # ends to be seen in this life, at least
+        end = time.monotonic() + random_.uniform(0.05, 1)
         try:
-            while time.monotonic() < end:
-                short = random_.random() < 0.7
-                data = city if short else instance_dict(long)
-                accepted[service.plan(data, time_limit=1)] = short
-                for plan in list(accepted):
+            while time.monotonic() < end or len(finished) < wanted:
+                waiting = accepted.keys() - finished.keys()
+                if len(waiting) < 6:
+                    short = random_.random() < 0.7
+                    data = city if short else instance_dict(long)
+                    accepted[service.plan(data, time_limit=1)] = short
+                for plan in waiting:
                     told = service.client.get(f"/plans/{plan}").json()
-                    if told["status"] in ("optimal", "feasible"):
+                    if told["status"] in ("optimal", "feasible", "incomplete"):
                         finished[plan] = told
-                time.sleep(random_.uniform(0.1, 0.5))
-        except httpx.HTTPError as error:
-            raise AssertionError(error) from None
+                time.sleep(random_.uniform(0, 0.1))
         finally:
             service.kill()
+    assert finished
     service = Service(tmp_path, "--workers", "2")
     try:
         for plan, short in accepted.items():

@@ -8,6 +8,7 @@ import random
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,22 @@ def test_kept_instances_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         kept.take({"digest": digests[0]})
 
 
+def test_who_leaves_is_no_error(tmp_path: Path, city: dict[str, Any]) -> None:
+    """Clients that go in the middle, or send what is no HTTP, leave nothing in the log."""
+    head = b"POST /stays HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with running(tmp_path, "--workers", "1") as service:
+        host, _, port = service.address.removeprefix("http://").partition(":")
+        for text in (head + b"Content-Length: 100\r\n\r\n{", head, b"GET /queue"):
+            with socket.create_connection((host, int(port)), 10) as line:
+                line.sendall(text)
+                time.sleep(0.1)
+        chunks = head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"
+        for text in (chunks, b"hello\r\n\r\n", b"GET /\r\n\r\n"):
+            assert b" 400 " in raw(service, text)
+        said = service.end()
+    assert "Traceback" not in said
+
+
 def test_other_addresses_need_tokens(call: Call) -> None:
     """The service does not even start for others without a token, or without its name."""
     assert "needs tokens" in call.complaint("studio", "--host", "0.0.0.0", "--no-browser")
@@ -213,6 +230,9 @@ PATHS = [
     "....//",
     "a\\..\\b",
     "/etc/passwd",
+    "a%00.js",
+    "%ff.js",
+    "a" * 5000 + ".js",
 ]
 
 
@@ -229,6 +249,46 @@ def test_no_paths_from_clients(service: Service, city: dict[str, Any], path: str
     for field in ({"name": path}, {"start": path}, {"instance": {"digest": path}}):
         answer = service.post("/plans", {"instance": city} | field)
         assert answer.status_code in (409, 422)
+
+
+def with_path(data: Any, path: str) -> Iterator[Any]:
+    """Give the data with a path in the place of every text in turn, and in that of every name."""
+    if isinstance(data, str):
+        yield path
+    for key in (
+        data if isinstance(data, dict) else range(len(data) if isinstance(data, list) else 0)
+    ):
+        for value in with_path(data[key], path):
+            yield data | {key: value} if isinstance(data, dict) else [*data[:key], value]
+    if isinstance(data, dict):
+        yield data | {path: 1}
+
+
+def test_dots_lead_nowhere(service: Service, city: dict[str, Any]) -> None:
+    """With a path in any field, nothing is written outside of the data folder."""
+    small = city | {"stops": city["stops"][:3]}
+    plan = {"routes": [[{"stop": "cathedral", "start": 20.0, "stay": 10.0}]], "method": "greedy"}
+    options = {"method": "greedy"}
+    doors = {
+        "/plans": {"instance": small, "options": options, "start": [["cathedral"]]},
+        "/replan": {"instance": small, "plan": plan, "now": "30", "options": options},
+        "/stays": {"instance": small, "orders": [["cathedral"]]},
+        "/check": {"instance": small, "plan": plan},
+        "/explain": {"instance": small, "plan": plan, "time_limit": 0.01},
+        "/exports": {"instance": small, "plan": plan, "format": "ics", "date": "2026-05-04"},
+        "/instances": {"files": [{"name": "a.json", "content": "e30="}]},
+    }
+    around = service.data.parent
+    before = sorted(around.rglob("*decost-evil*"))
+    sent = 0
+    for path, message in doors.items():
+        for wrong in with_path(message, "../../decost-evil"):
+            answer = service.post(path, wrong)
+            assert answer.status_code < 500
+            sent += 1
+    assert sent > 90
+    assert sorted(around.rglob("*decost-evil*")) == before
+    assert {one.name.partition(".")[0] for one in service.data.iterdir()} == {"plans", "in-use"}
 
 
 def mutated(random_: random.Random, data: Any, depth: int = 0) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -9,6 +10,7 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ from command_line import Call
 from conftest import EXAMPLES
 from decost.files.instances import instance_dict, instance_of
 from decost.files.plans import solution_of
+from decost.studio.line import Job
+from decost.studio.pool import GRACE, Process
 
 
 def many(vehicles: int = 3, nodes: int = 80) -> dict[str, Any]:
@@ -179,6 +183,31 @@ def test_dead_worker_is_a_failed_plan(single: Service, city: dict[str, Any]) -> 
     gone = single.plan(many(), time_limit=60)
     assert single.client.delete(f"/plans/{gone}").status_code == 204
     assert single.result(single.plan(city), 30)["status"] == "optimal"
+
+
+def test_too_long_is_a_failed_plan() -> None:
+    """A worker that goes on beyond its time is ended, and says so of its plan."""
+
+    async def late() -> dict[str, Any]:
+        worker = Process(3.0)
+        options = {"method": "search", "time_limit": 30}
+        job = Job("a" * 32, "me", "solve", {"instance": many(), "options": options})
+        return await worker.do(job, 0.6 - GRACE)
+
+    begin = time.monotonic()
+    assert asyncio.run(late()) == {"event": "failed", "error": "it took longer than it may"}
+    assert time.monotonic() - begin < 25
+
+
+def test_too_much_memory_is_a_failed_plan(tmp_path: Path, city: dict[str, Any]) -> None:
+    """A plan that needs more memory than a worker may have fails; the next one is made."""
+    (large,) = decost.generate("people", nodes=5000, seed=1, vehicles=3)
+    with running(tmp_path, "--workers", "1", "--memory", "0.5") as service:
+        told = service.result(service.plan(instance_dict(large), time_limit=5), 90)
+        assert told["status"] == "failed"
+        assert "memory" in told["error"]
+        told = service.result(service.plan(city))
+        assert told["status"] == "optimal", told
 
 
 def test_files_are_read(service: Service) -> None:

@@ -14,7 +14,9 @@ from running import Service, running
 
 import decost
 from browser import DESKTOP, PHONE, complaints_of, need_browser, opened, requests_of
+from conftest import EXAMPLES
 from decost.files.instances import instance_dict, instance_of
+from decost.planner.orders import first_break, stop_numbers
 
 SHOTS = os.environ.get("DECOST_SHOTS")
 """A folder for screenshots, to look at."""
@@ -213,6 +215,27 @@ def test_drags_a_visit(page: Page) -> None:
     assert page.bars() == after
 
 
+def test_drags_along_the_lane(page: Page, guides: dict[str, Any]) -> None:
+    """A visit dragged behind the last of its lane is there, with the best stays of that order."""
+    first, second, *_ = page.bars()[1]
+    last = page.bars()[1][-1]
+    x, y = page.place(last)
+    page.drag(second, (x + 60, y), steps=6)
+    page.wait(
+        "[...document.querySelectorAll('.board g.lane')[1].querySelectorAll('.bar')]"
+        f".at(-1).dataset.label === '{second}'"
+    )
+    after = page.bars()
+    assert after[1][0] == first
+    instance = instance_of("guides", guides)
+    broken = page.do("return document.querySelector('.board .bar.broken') !== null")
+    numbers = stop_numbers(instance, after)
+    assert broken == (first_break(instance, numbers) is not None)
+    if not broken:
+        best = decost.optimal_stays(instance, numbers, vehicles=range(2)).profit.sum()
+        assert page.profit() == pytest.approx(best, rel=1e-3)
+
+
 def test_drags_out_and_adds(page: Page, guides: dict[str, Any]) -> None:
     """A visit dragged out is left out, and may be added again where it earns most."""
     profit = page.profit()
@@ -239,7 +262,8 @@ def test_broken_orders_are_marked(page: Page) -> None:
         page.key(first[0], "ArrowRight")
         time.sleep(0.15)
     page.wait("document.querySelector('.board .bar.broken')")
-    assert "cannot be served in time" in page.text(".complaints")
+    assert "cannot be served in time (open until 13:00, and it would be" in page.text(".complaints")
+    assert page.text(".facts dd") == "\N{EN DASH}"
     assert page.text(".lane-name.broken")
     assert page.do("return document.getElementById('export').disabled")
     page.shot("broken")
@@ -283,6 +307,145 @@ def test_edits_the_table(page: Page) -> None:
     page.button("Undo (Ctrl+Z)")
     page.wait(f"Math.abs(parseFloat(document.querySelector('.facts dd').innerText) - {before}) < 1")
     page.do("document.getElementById('tab-left-out').click()")
+
+
+def test_typing_goes_on(page: Page) -> None:
+    """Who goes on to the next cell while an edit is taken stays there, with what was typed."""
+    page.do("document.getElementById('tab-tables').click()")
+    page.do(
+        "const cell = (name) => document.querySelector(`[aria-label='castle: ${name}']`);"
+        "cell('reward').value = '20'; cell('reward').dispatchEvent(new Event('change'));"
+        "cell('least stay').focus(); cell('least stay').value = '4'; window.old = cell('reward')"
+    )
+    page.wait("!window.old.isConnected")
+    assert page.do(
+        "const now = document.activeElement; return [now.getAttribute('aria-label'), now.value]"
+    ) == ["castle: least stay", "4"]
+    page.do("document.getElementById('tab-left-out').click()")
+
+
+def test_loads_and_goes_back(page: Page) -> None:
+    """An example or tables take the place of the problem; undo brings that and its plan back."""
+    before, profit = page.bars(), page.profit()
+    page.do(
+        "const list = document.getElementById('examples'); list.value = 'nurses';"
+        "list.dispatchEvent(new Event('change'))"
+    )
+    page.wait("document.title.startsWith('morning round')")
+    page.do(
+        "const given = new DataTransfer();"
+        "for (const [name, text] of arguments[0]) given.items.add(new File([text], name));"
+        "dispatchEvent(new DragEvent('drop', {dataTransfer: given, cancelable: true}))",
+        [
+            (name, (EXAMPLES / name).read_text(encoding="utf-8"))
+            for name in ("trento.csv", "trento_guides.csv")
+        ],
+    )
+    tables = decost.read(EXAMPLES / "trento.csv", vehicles=EXAMPLES / "trento_guides.csv")
+    page.wait(f"document.querySelectorAll('.board g.lane').length === {tables.vehicles}")
+    page.wait(f"document.querySelector('#tab-left-out').innerText.includes('{tables.nodes - 1}')")
+    for _ in range(2):
+        page.button("Undo (Ctrl+Z)")
+        time.sleep(0.3)
+    page.wait("document.title.startsWith('two guides')")
+    assert (page.bars(), page.profit()) == (before, profit)
+
+
+def test_tabs_have_drafts_of_their_own(page: Page) -> None:
+    """What is loaded in another tab is not what the first one has after a reload."""
+    driver = page.driver
+    before, first = page.bars(), driver.current_window_handle
+    time.sleep(0.4)  # drafts are kept a moment after a change
+    address = page.do("return location.origin")
+    driver.switch_to.new_window("tab")
+    driver.get(address)
+    page.wait("document.body.dataset.ready")
+    assert page.bars() == before  # a new tab begins with the latest
+    page.do(
+        "const list = document.getElementById('examples'); list.value = 'drone';"
+        "list.dispatchEvent(new Event('change'))"
+    )
+    page.wait("!document.title.startsWith('two guides')")
+    time.sleep(0.4)
+    other = driver.title
+    driver.refresh()
+    page.wait("document.body.dataset.ready")
+    assert driver.title == other
+    driver.close()
+    driver.switch_to.window(first)
+    driver.refresh()
+    page.wait("document.body.dataset.ready")
+    assert driver.title.startswith("two guides")
+    assert page.bars() == before
+
+
+NAMED = {"button", "checkbox", "combobox", "textbox", "spinbutton", "tab", "img"}
+
+
+def test_everything_has_a_name(page: Page) -> None:
+    """A screen reader finds a name on all that can be used, on every tab."""
+    for tab in ("left-out", "timetables", "tables", "compare"):
+        page.do(f"document.getElementById('tab-{tab}').click()")
+        nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        used = [one for one in nodes if one.get("role", {}).get("value") in NAMED]
+        assert len(used) > 20
+        without = [
+            one["role"]["value"]
+            for one in used
+            if not one.get("ignored") and not one.get("name", {}).get("value")
+        ]
+        assert not without, (tab, without)
+    page.do("document.getElementById('tab-left-out').click()")
+
+
+# The least contrast of texts that are seen, by the formula of WCAG 2.1.
+CONTRAST = """
+const part = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const rgba = (colour) => {
+  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data].map((value) => value / 255);
+};
+const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+const behind = (element) => {
+  for (let one = element; one; one = one.parentElement) {
+    const colour = rgba(getComputedStyle(one).backgroundColor);
+    if (colour[3] > 0.99) return colour;
+  }
+  return [1, 1, 1, 1];
+};
+const found = [];
+for (const element of document.querySelectorAll("body *:not(svg *, option)")) {
+  const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  if (!text || element.closest(":disabled, [hidden]") || !element.checkVisibility()) continue;
+  const [one, other] = [rgba(getComputedStyle(element).color), behind(element)].map(light);
+  const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  found.push([ratio, element.className || element.tagName, element.textContent.slice(0, 30)]);
+}
+return found.sort((one, other) => one[0] - other[0]);
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", [PHONE, (1280, 800), (3840, 2160)])
+def test_sizes_and_contrast(service: Service, size: tuple[int, int], dark: bool) -> None:
+    """From a phone to 4K nothing is wider than the window, and all text can be read."""
+    need_browser()
+    with opened(service.address, size, dark=dark) as driver:
+        page = visit(driver, service)
+        page.wait("document.querySelector('.board .lane')")
+        for tab in ("left-out", "timetables", "tables", "compare"):
+            page.do(f"document.getElementById('tab-{tab}').click()")
+            assert page.do("return document.documentElement.scrollWidth") <= size[0]
+            (least, *where), *_ = page.do(CONTRAST)
+            assert least >= 4.5, (tab, where)
+        lane, name = page.do(
+            "return ['.board .lane .shift', '.board .lane-name'].map((one) => "
+            "document.querySelector(one).getBoundingClientRect()).map((box) => "
+            "box.top + box.height / 2)"
+        )
+        assert lane == pytest.approx(name, abs=1.5)  # names are beside their lanes
+        page.shot(f"{size[0]}-{'dark' if dark else 'light'}")
 
 
 def test_replans(page: Page) -> None:
@@ -347,17 +510,23 @@ def test_exports(page: Page, ending: str, begin: str) -> None:
     assert data.decode("latin-1").startswith(begin[:9])
 
 
+def solving(driver: Any, service: Service, seconds: float) -> Page:
+    """Give the page while it solves something that takes long."""
+    page = visit(driver, service)
+    (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
+    page.drop_file("many.json", json.dumps(instance_dict(many)).encode())
+    page.wait("document.querySelectorAll('.board g.lane').length === 3")
+    page.do("document.getElementById('seconds').value = arguments[0]", seconds)
+    page.click("button.primary")
+    page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
+    return page
+
+
 def test_goes_on_after_a_reload(service: Service, guides: dict[str, Any]) -> None:
     """A page that is loaded again in the middle of a solve goes on with it; stop keeps the plan."""
     need_browser()
-    (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
     with opened(service.address, PHONE, dark=True) as driver:
-        page = visit(driver, service)
-        page.drop_file("many.json", json.dumps(instance_dict(many)).encode())
-        page.wait("document.querySelectorAll('.board g.lane').length === 3")
-        page.do("document.getElementById('seconds').value = 60")
-        page.click("button.primary")
-        page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
+        page = solving(driver, service, 60)
         page.shot("phone-live")
         driver.refresh()
         page.wait("document.body.dataset.ready")
@@ -369,6 +538,44 @@ def test_goes_on_after_a_reload(service: Service, guides: dict[str, Any]) -> Non
         assert not wide
         page.shot("phone-solved")
         assert not complaints_of(driver)
+
+
+def test_goes_on_after_a_restart(tmp_path: Path) -> None:
+    """The service is killed in the middle of a solve and started again: the page goes on."""
+    need_browser()
+    with running(tmp_path, "--workers", "1") as service:
+        port = service.address.rpartition(":")[2]
+        with opened(service.address, DESKTOP) as driver:
+            page = solving(driver, service, 6)
+            service.kill()
+            page.wait("document.querySelector('.progress .words').innerText.includes('again')")
+            with running(tmp_path, "--workers", "1", "--port", port):
+                page.wait("document.body.dataset.solved", 60)
+                assert page.profit() > 0
+
+
+def test_drags_out_of_many_lanes(service: Service) -> None:
+    """Where there are more lanes than are seen, a visit can still be dragged out below them."""
+    need_browser()
+    instance, plan = full_day(80, 40)
+    with opened(service.address, DESKTOP) as driver:
+        page = visit(driver, service)
+        page.drop_file("day.json", json.dumps(instance_dict(instance)).encode())
+        page.wait("document.title.startsWith('full day')")
+        page.drop_file("plan.json", json.dumps(plan.to_dict()).encode())
+        page.wait("document.querySelectorAll('.board .bar').length === 80")
+        label = next(one for lane in page.bars()[20:] for one in lane)
+        x, _ = page.place(label)
+        below = page.do(
+            "return document.querySelector('.board .schedule').getBoundingClientRect().bottom"
+        )
+        scrolled = page.do("return document.querySelector('.board .schedule').scrollTop")
+        assert scrolled > 0
+        page.drag(label, (x, min(below + 60, 890)))
+        page.wait("document.querySelectorAll('.board .bar').length === 79")
+        assert label not in [one for lane in page.bars() for one in lane]
+        kept = page.do("return document.querySelector('.board .schedule').scrollTop")
+        assert kept == pytest.approx(scrolled, abs=150)  # it scrolls at the edge, and no further
 
 
 def full_day(visits: int, vehicles: int) -> tuple[decost.Instance, decost.Result]:

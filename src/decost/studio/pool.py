@@ -77,6 +77,8 @@ class Process:
             message: dict[str, Any] = json.loads(line)
             event = message.pop("event")
             if event in ("done", "failed"):
+                if message.pop("last"):  # it ends by itself, and must get no other job meanwhile
+                    await self.kill()
                 return {"event": event} | message
             if event == "progress":
                 job.tell(**message)

@@ -19,6 +19,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from decost import __version__
 from decost.files.json import Schema
@@ -54,8 +55,14 @@ LARGE = 2**16
 KEEP_ALIVE = 15.0
 """Seconds after which something is sent to who listens to a plan."""
 
-_WEB = (files("decost.studio") / "web", files("decost.show") / "web")
 _TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
+_PARTS = {
+    path.name: path
+    for package in ("decost.show", "decost.studio")
+    for path in (files(package) / "web").iterdir()
+    if path.name.rpartition(".")[2] in _TYPES
+}
+"""Parts of the page by their names; its own come before those that it has from reports."""
 
 AnyMessage = TypeVar("AnyMessage", bound=Schema)
 Answer = TypeVar("Answer")
@@ -429,6 +436,9 @@ class _Service:
                 **{"retry-after": "30"},
             )
 
+        async def left(request: Request, error: Exception) -> JSONResponse:
+            return complain(400, "the client has gone")  # which nobody reads
+
         async def internal(request: Request, error: Exception) -> JSONResponse:
             return complain(500, "something went wrong here")
 
@@ -437,6 +447,7 @@ class _Service:
         self.api.exception_handler(UnknownError)(unknown)
         self.api.exception_handler(BusyError)(busy)
         self.api.exception_handler(StoreError)(unkept)
+        self.api.exception_handler(ClientDisconnect)(left)
         self.api.exception_handler(HTTPException)(http)
         self.api.exception_handler(RequestValidationError)(refused)
         self.api.exception_handler(Exception)(internal)
@@ -474,16 +485,13 @@ async def _event_stream(watched: AsyncIterator[dict[str, Any]]) -> AsyncIterator
 
 
 def _part(name: str) -> Response | None:
-    """Give a part of the page; its own come before those that it has from reports."""
-    kind = _TYPES.get(name.rpartition(".")[2])
-    if kind is None or "/" in name or "\\" in name:
+    """Give a part of the page."""
+    path = _PARTS.get(name)
+    if path is None:
         return None
-    for folder in _WEB:
-        path = folder / name
-        if path.is_file():
-            headers = {"cache-control": "no-cache"}
-            return Response(path.read_bytes(), media_type=kind, headers=headers)
-    return None
+    headers = {"cache-control": "no-cache"}
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response(path.read_bytes(), media_type=kind, headers=headers)
 
 
 def _set_cookie(answer: Response, request: Request, name: str, value: str) -> None:

@@ -54,7 +54,10 @@ class _Protocol(H11Protocol):
 
     def _wait(self) -> None:
         if self._waiting is None:
-            self._waiting = self.loop.call_later(PATIENCE, self.transport.close)
+            self._waiting = self.loop.call_later(PATIENCE, self._hang_up)
+
+    def _hang_up(self) -> None:
+        self.transport.close()
 
 
 class _Server(uvicorn.Server):

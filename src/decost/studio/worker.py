@@ -82,8 +82,9 @@ class Worker:
 
                 traceback.print_exc()
                 answer = {"event": "failed", "error": _WORDS}
-            self.send(**answer)
-            if _used() > self._memory / 2:  # the next one gets a fresh process
+            last = _used() > self._memory / 2  # the next one gets a fresh process
+            self.send(**answer, last=last)
+            if last:
                 return
 
     def _done(self, task: dict[str, Any]) -> dict[str, Any]:

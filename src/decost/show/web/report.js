@@ -7,7 +7,7 @@ import { drawMap } from "./map.js";
 import { drawSchedule } from "./schedule.js";
 import { drawTimetables } from "./timetable.js";
 import { makeTip } from "./tip.js";
-import { numberText, timeText } from "./words.js";
+import { numberText, someOf, timeText } from "./words.js";
 
 /** Build the page of a scene within an element. */
 export function showReport(page, scene) {
@@ -61,9 +61,7 @@ function headOf(scene) {
 function complaintsOf(scene) {
   const lines = [...scene.broken];
   if (scene.missing.length) {
-    const some = scene.missing.slice(0, 8).join(", ");
-    const more = scene.missing.length > 8 ? ` and ${scene.missing.length - 8} more` : "";
-    lines.push(`Required, but not visited: ${some}${more}`);
+    lines.push(`Required, but not visited: ${someOf(scene.missing)}`);
   }
   lines.push(...scene.reasons);
   if (!lines.length) return [];

@@ -49,3 +49,9 @@ export function windowText(scene, way) {
 export function countText(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
+
+/** Write some of many names. */
+export function someOf(names, most = 8) {
+  const more = names.length > most ? ` and ${names.length - most} more` : "";
+  return `${names.slice(0, most).join(", ")}${more}`;
+}

@@ -14,7 +14,7 @@ import { drawTables } from "./tables.js";
 import { drawTimetables } from "./timetable.js";
 import { makeTip } from "./tip.js";
 import { makeToolbar } from "./toolbar.js";
-import { numberText } from "./words.js";
+import { numberText, someOf } from "./words.js";
 
 const MANY = 150; // stops, from which on the map follows a drag after a moment
 const SHORT = 700; // milliseconds of rest before visits that are left out are priced
@@ -133,7 +133,7 @@ function drawWords() {
   const among = draft.state.plan !== null && draft.state.among ? ` ${draft.state.among}` : "";
   here.verdict.textContent = untouched ? `${scene.verdict}${among}` : verdictByHand();
   const lines = view.breaks.length ? faultsOf(view) : scene.broken.map((line) => line.replace(/ \[\w+\]$/, ""));
-  if (scene.missing.length && visitedIn(scene)) lines.push(`Required, but not visited: ${scene.missing.slice(0, 8).join(", ")}`);
+  if (scene.missing.length && visitedIn(scene)) lines.push(`Required, but not visited: ${someOf(scene.missing)}`);
   here.complaints.replaceChildren(...(lines.length ? [html("ul", { class: "complaints" }, ...lines.map((line) => html("li", {}, line)))] : []));
 }
 
