@@ -16,6 +16,7 @@ from decost.planner.door import solve
 from decost.planner.requirements import Hindrance, Obstacle, Reach
 from decost.problem.checker import choose_alternatives
 from decost.problem.instance import Instance
+from decost.problem.names import amount_text
 from decost.problem.plan import Solution, alternative_numbers
 from decost.timeline.network import ALL_TYPES, useful_alternatives
 from decost.timeline.routes import best_solution, optimal_stays, solution_for, stays_along
@@ -80,9 +81,9 @@ class LeftOut:
         if self.cost == math.inf:
             return "there was no time to find out what a visit would cost"
         if self.cost <= 0:
-            much = f"{-self.cost:.6g} more" if self.cost < 0 else "as much"
+            much = f"{amount_text(-self.cost)} more" if self.cost < 0 else "as much"
             return f"another plan with it earns {much}{known}"
-        return f"a visit would cost {'' if self.proven else 'at most '}{self.cost:.6g}"
+        return f"a visit would cost {'' if self.proven else 'at most '}{amount_text(self.cost)}"
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Explanation:
         instance = self.result.instance
         what = "one more minute" if instance.unit == "minutes" else "one more unit of budget"
         about = "" if self.unit_proven else ", as far as is known"
-        more = f"{self.unit_value:+.6g} profit"
+        more = f"+{amount_text(self.unit_value)} profit"
         if self.unit_required:
             more = f"{self.unit_required:+d} required stop{'s' * (self.unit_required > 1)}"
         return f"{what}: {more}{about}"
