@@ -449,10 +449,13 @@ def through(folder: Path, ending: str, instance: Instance) -> Instance | None:
     beside: dict[str, Any] = {}
     if ending in (".csv", ".tsv", ".geojson"):
         beside = {"vehicles": folder / "v.csv", "travel": folder / "t.csv"}
+    refused = None
     try:
         decost.write(instance, path, **beside)
     except FormatError as error:
-        assert names_lost(error, instance), error
+        refused = error
+    if refused is not None:
+        assert names_lost(refused, instance), refused
         return None
     if beside and instance.matrix is None:
         del beside["travel"]

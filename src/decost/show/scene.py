@@ -15,8 +15,8 @@ from decost.method.result import Result
 from decost.problem.checker import check, choose_alternatives
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.names import (
-    amount_text,
     alternatives_of,
+    amount_text,
     detour_of,
     place_name,
     place_of,
