@@ -97,6 +97,12 @@ def test_columns_in_any_order(tmp_path: Path) -> None:
     assert read(tmp_path / "a.csv", "\n".join(map(",".join, rows))) == by_hand()
 
 
+@pytest.mark.parametrize("speed", ["4,5 km/h", "4.5kmh", "4.5 KM/H", "4.5 kph"])
+def test_speeds(tmp_path: Path, speed: str) -> None:
+    """So does a speed."""
+    assert read(tmp_path / "a.csv", speed=speed) == by_hand()
+
+
 def test_old_letters(tmp_path: Path) -> None:
     """What is not UTF-8 has the letters of Windows."""
     content = PLACES.replace("Tower", "Città").encode("cp1252")
@@ -414,6 +420,7 @@ def test_bad_tables_beside(tmp_path: Path, case: str) -> None:
     with pytest.raises(FormatError) as caught:
         read(tmp_path / "a.csv", **options)
     assert message in str(caught.value)
+    assert case != "speed" or "\n" not in str(caught.value), "it is not missing, too"
 
 
 def test_all_faults_at_once(tmp_path: Path) -> None:

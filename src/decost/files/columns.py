@@ -165,6 +165,7 @@ def speed(value: Value, style: Style) -> float | str:
     """Read a speed with its unit, or a number."""
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
         word = value.strip().replace(",", ".")
+        word = re.sub(r"\s*(kmh|kph|km/hr?)$", " km/h", word, flags=re.IGNORECASE)
         try:
             parse_speed(word)
         except ValueError:

@@ -413,6 +413,12 @@ class _Reading:
             self._require_point(row)
         return Place() if row is None else Place(**self._point(row)), None
 
+    @property
+    def _has_travel(self) -> bool:
+        """Whether travel times are given, or a speed, be it one that cannot be read."""
+        tables = self.tables
+        return bool(tables.travel) or tables.streets is not None or tables.speed is not None
+
     def _require_shifts(self) -> None:
         """Demand that every vehicle has a time to begin and to be back, and a speed."""
         fleet: list[tuple[Vehicle, Row | None]] = self.fleet or [(Vehicle(), None)]
@@ -420,7 +426,7 @@ class _Reading:
         for wanted, needed in (
             ("due", True),
             ("begin", clock),
-            ("speed", self.geographic and not self.tables.travel and not self.tables.streets),
+            ("speed", self.geographic and not self._has_travel),
         ):
             for one, row in fleet if needed and wanted not in self.everyone else ():
                 if getattr(one, wanted) is not None:
