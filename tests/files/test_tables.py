@@ -302,6 +302,9 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         f"--vehicle {RED!r}, start = 'Hotel': there is no row of this name; did you mean 'Hostel'?"),
     "100,000 rows": (f"{HEADS}\n{ROWS}", "row 25001: has more than 25000 rows"),
     "too many stops": (f"{HEADS}\nHotel,1,1,,,,,,,,\n{ROWS[: 22 * 6000]}", "stops: there are 6"),
+    "too many hours": ("name,lat,lon,reward," + ",".join(f"opens {k},closes {k}" for k in range(1, 50))
+        + "\nHotel,46,11\n" + "".join(f"s{k},46,11,1" + ",09:00,10:00" * 49 + "\n" for k in range(420)),
+        "row 412: there are more than 20000 opening hours"),
     "empty rows": (PLACES + "\n" * 200_000, "row 100005: has more than 100000 empty rows"),
     "a long line": (PLACES + "x" * 2**21, "line 5: is longer than"),
     "no text": (HEADS.encode() + b"\0\1\2", "is no text"),

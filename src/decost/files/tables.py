@@ -25,7 +25,7 @@ from decost.files.columns import (
 from decost.files.limits import FormatError, refusal
 from decost.files.matrices import matrix_of
 from decost.problem.clock_times import parse_time
-from decost.problem.fields import MAX_STOPS
+from decost.problem.fields import MAX_ALTERNATIVES_IN_ALL, MAX_STOPS
 from decost.problem.instance import Instance, InstanceError
 from decost.problem.records import Alternative, Place, Stop, TravelTimes, Vehicle
 
@@ -245,9 +245,14 @@ class _Reading:
 
     def _stops(self) -> list[Stop]:
         stops: dict[str, tuple[dict[str, Any], list[Alternative]]] = {}
+        ways_in_all = 0
         for row, kind in self.kinds.items():
             if kind != "stop":
                 continue
+            if ways_in_all > MAX_ALTERNATIVES_IN_ALL:
+                why = f"there are more than {MAX_ALTERNATIVES_IN_ALL} opening hours"
+                self.faults.add(row.where, why)
+                break
             record = self._profit(row, None) | self._point(row)
             record |= {
                 "id": row.get("name"),
@@ -255,6 +260,7 @@ class _Reading:
                 "vehicles": self._admitted(row),
             }
             ways = self._ways(row, {})
+            ways_in_all += len(ways)
             if record["required"] and not ways:
                 row.fault("required", "it is never open")
             if "at" not in row.fields() and not self.tables.travel:

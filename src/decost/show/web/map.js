@@ -8,7 +8,7 @@ const MOST_ZOOM = 400;
 const TILE = 256;
 const TEXT = 12;
 const MANY = 150; // stops in view
-const LARGE_ENOUGH = 0.55; // of the size at which the routes fill the map
+const LARGE_ENOUGH = 0.4; // of the size at which the routes fill the map
 const PAPER_MAP = [688, 416]; // pixels on a page, as page.css has it
 
 /** Draw the map of a scene; null if its places have no coordinates. `view` is where the last map was. */
