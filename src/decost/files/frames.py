@@ -88,7 +88,7 @@ def _sheet(where: str, frame: Frame) -> Sheet:
     if not hasattr(frame, "columns"):
         kind = type(frame).__name__
         raise FormatError(f"{where}: must be a data frame of pandas or polars, not {kind}")
-    pick = getattr(frame, "iloc", frame)  # by number: of pandas, two columns may have one name
+    pick: Any = getattr(frame, "iloc", frame)  # by number: of pandas, two columns may have one name
     columns = [pick[:, k].to_list() for k in range(len(frame.columns))]
     rows = [list(map(str, frame.columns))]
     rows += [list(map(_cell, row)) for row in zip(*columns, strict=True)]
