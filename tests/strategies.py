@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from decost import Instance, Route, Solution, Visit
+from decost import (
+    Alternative,
+    Instance,
+    Place,
+    Route,
+    Solution,
+    Stop,
+    Vehicle,
+    Visit,
+)
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 amounts = st.floats(0, 1e6)
@@ -130,3 +139,61 @@ def profit_by_hand(reward: float, min_stay: float, pieces: Any, stay: float) -> 
     rates, lengths = np.reshape(pieces, (-1, 2)).T
     corners = np.cumsum([min_stay, *lengths])
     return float(np.interp(stay, corners, reward + np.cumsum([0.0, *rates * lengths])))
+
+
+@st.composite
+def town_instances(draw: st.DrawFn) -> Instance:
+    """Draw an instance as people have them: clock times, lat, lon, places, guides, alternatives."""
+    degrees = {"lat": st.floats(-90, 90), "lon": st.floats(-180, 180)}
+    times = st.integers(0, 2880) | st.floats(0, 2880)
+    names = st.text("abc é,;'=|-\"", min_size=1, max_size=4)
+
+    def some(**fields: st.SearchStrategy[Any]) -> dict[str, Any]:
+        return {name: draw(one) for name, one in fields.items() if draw(st.booleans())}
+
+    def point() -> dict[str, float]:
+        return {name: draw(one) for name, one in degrees.items()}
+
+    def window() -> dict[str, Any]:
+        first = draw(times)
+        later = times.map(lambda more: first + more)
+        return some(open=st.just(first), close=later, leave_by=later)
+
+    hotels = draw(st.lists(names, max_size=2, unique=True))
+    guides = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    admitted = st.lists(st.sampled_from(guides), unique=True)
+    where = st.sampled_from(hotels) if hotels else st.nothing()
+    profits = {"reward": amounts, "min_stay": amounts, "profit": piece_lists()}
+
+    def alternative() -> Alternative:
+        place = {"place": draw(where)} if hotels and draw(st.booleans()) else {}
+        if not place and draw(st.booleans()):
+            place = point()
+        return Alternative(**place, **window(), **some(vehicles=admitted, **profits))
+
+    def vehicle(name: str) -> Vehicle:
+        ends = some(start=where, end=where) if hotels else {}
+        shift = {}
+        if draw(st.booleans()):
+            shift["begin"] = draw(times)
+            shift["due"] = shift["begin"] + draw(times)
+        return Vehicle(name, **ends, **shift, **some(speed=st.just("15 km/h")))
+
+    stops = []
+    for name in draw(st.lists(names, max_size=3, unique=True)):
+        ways = [alternative() for _ in range(draw(st.integers(0, 3)))]
+        required = {"required": True} if ways and draw(st.booleans()) else {}
+        given = some(vehicles=admitted, **profits)
+        stops.append(Stop(name, **point(), **given, **required, alternatives=ways))
+    return Instance.build(
+        name=draw(texts),
+        unit="minutes",
+        begin=draw(times),
+        budget=4000,
+        speed="4.5 km/h",
+        depot=Place(**point()),
+        places=[Place(name, **point()) for name in hotels],
+        vehicles=[vehicle(name) for name in guides],
+        stops=stops,
+        **some(detour=st.floats(1, 2)),
+    )

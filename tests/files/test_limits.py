@@ -64,6 +64,12 @@ def test_what_could_not_be_read_is_not_written(
     monkeypatch.setattr("decost.files.limits.MAX_BYTES", 1000)
     with pytest.raises(FormatError, match=r"a\.json: is larger than 1000 bytes"):
         decost.write(instance, path)
+    with pytest.raises(FormatError, match=r"a\.jsonl: instance 0: is larger than 1000 bytes"):
+        decost.write([instance], path.with_suffix(".jsonl"))
+    monkeypatch.undo()
+    monkeypatch.setattr("decost.files.limits.MAX_COMMAS", 99)
+    with pytest.raises(FormatError, match=r"a\.json: there are \d+ of ',', at most 99: write"):
+        decost.write(instance, path)
     assert path.read_text() == "old"
 
 
@@ -86,8 +92,12 @@ LARGE: dict[str, tuple[str, str]] = {
         "a list has 1000001 values, at most 20000",
     ),
     "rows": (
-        HEAD + '"stops": [], "travel": [' + ("[" + "0," * 99 + "0],") * 10**5 + "[]]}",
+        HEAD + '"stops": [], "travel": [' + ("[" + "0," * 79 + "0],") * 10**5 + "[]]}",
         "travel = list of 100001",
+    ),
+    "matrix": (
+        HEAD + '"stops": [], "travel": [' + ("[" + "0," * 3999 + "0],") * 2300 + "[]]}",
+        "there are 9200006 of ',', at most 9000000: write such a matrix to a .npz file",
     ),
     "brackets": ("[" * 10**7, "is no known format"),
     "newlines": ("\n" * 10**7, "is empty"),

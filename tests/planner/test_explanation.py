@@ -201,3 +201,12 @@ def test_plans_nearby_are_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert required[: len(near)] == sorted(near, key=near.__getitem__)
     told = [row["cost"] for row in answer.to_dict()["left_out"] if row["why"] == "costs"]
     assert told == sorted(costs.values())
+
+
+def test_many_stops_alone_in_one_go() -> None:
+    """What plans of one stop earn is the same for all stops at once as for each by itself."""
+    (instance,) = generate("people", nodes=40, vehicles=3, seed=2)
+    stops = range(1, instance.nodes)
+    alone = {stop: explanation._alone(instance, stop) for stop in stops}
+    wanted = {stop: -np.inf if one is None else one.profit for stop, one in alone.items()}
+    assert explanation._profits_alone(instance, stops) == pytest.approx(wanted)

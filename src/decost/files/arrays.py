@@ -49,7 +49,10 @@ def arrays_of(path: str | Path, instances: Sequence[Instance]) -> dict[str, Any]
         data |= stacking.stops()
     else:
         data |= stacking.alternatives()
-    for field, fallback in (_SET_FIELDS if version == 1 else _SET_FIELDS | _SET_FIELDS_2).items():
+    fields: dict[str, Any] = _SET_FIELDS if version == 1 else _SET_FIELDS | _SET_FIELDS_2
+    if any(one.geographic for one in instances):
+        fields = fields | {"detour": np.nan}  # none goes without saying
+    for field, fallback in fields.items():
         if any(getattr(one, field) != fallback for one in instances):
             data[field] = np.array([getattr(one, field) or fallback for one in instances])
     if any(one.required.any() for one in instances):

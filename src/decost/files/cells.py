@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import datetime
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,7 +56,9 @@ class TableError(FormatError):
 
     def __init__(self, faults: Sequence[str]) -> None:
         more = len(faults) - MOST_FAULTS
-        self.faults = (*faults[:MOST_FAULTS], *([f"and {more} more"] if more > 0 else []))
+        shown = ("".join(one if one.isprintable() else " " for one in line) for line in faults)
+        told = islice(shown, MOST_FAULTS)
+        self.faults = (*told, *([f"and {more} more"] if more > 0 else []))
         super().__init__("\n".join(self.faults))
 
 
@@ -71,11 +74,12 @@ class Faults:
     def add(self, where: str, why: str) -> None:
         """Note a fault."""
         line = f"{where}: {why}"
-        line = line if len(line) <= 500 else line[:497] + "..."
-        self._lines["".join(one if one.isprintable() else " " for one in line)] = None
+        self._lines[line if len(line) <= 500 else line[:497] + "..."] = None
 
     def add_cell(self, where: str, heading: str, value: Value, why: str) -> None:
         """Note a fault of a cell."""
+        if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+            value = str(value)
         shown = "" if value is None else f" = {shortened(value)}"
         self.add(f"{where}, {heading}{shown}", why)
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from decost.files import limits
 from decost.files.cells import Faults, Sheet, Value, column_letter, plain
-from decost.problem.clock_times import parse_time
+from decost.problem.clock_times import format_time, parse_time
 from decost.problem.speeds import parse_speed
 
 _log = logging.getLogger("decost")
@@ -165,6 +165,7 @@ def speed(value: Value, style: Style) -> float | str:
     """Read a speed with its unit, or a number."""
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
         word = value.strip().replace(",", ".")
+        word = re.sub(r"\s*(kmh|kph|km/hr?)$", " km/h", word, flags=re.IGNORECASE)
         try:
             parse_speed(word)
         except ValueError:
@@ -331,6 +332,8 @@ class Row:
                 self.fault(
                     field, f"has another decimal mark than {other}: one of them is misread", index
                 )
+        if isinstance(found, float) and field in TIMES:
+            self._cells.tell_of_minutes(self, field, value, index)
         return found
 
     def fault(self, field: str, why: str, index: int = 1) -> None:
@@ -391,6 +394,16 @@ class Cells:
                     self._marks["told"] = where
                     return self._marks[other].removeprefix(f"{self.sheet.where}: ")
         return ""
+
+    def tell_of_minutes(self, row: Row, field: str, value: Value, index: int) -> None:
+        """Say once what a plain number means beside clock times: 930 may be meant as 09:30."""
+        plain_number = isinstance(value, int | float) or str(value).strip().isdecimal()
+        if self.style.minutes and plain_number and value and "minutes" not in self._marks:
+            self._marks["minutes"] = row.where
+            _log.warning(
+                "%s, %s = %s: is read as minutes after midnight, %s, as all plain numbers are",
+                *(row.where, row.heading(field, index), value, format_time(float(value))),
+            )
 
     def read(self, field: str, value: Value) -> Any:
         """Read the value of a cell."""

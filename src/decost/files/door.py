@@ -282,7 +282,7 @@ def write(
         write_text(path, _plan_text(thing, path, date, ways))
     elif isinstance(thing, Instance):
         text = pretty(_described(path, thing))
-        limits.require_size(path, text, limits.MAX_BYTES)
+        limits.require_json(path, text)
         write_text(path, text)
     elif isinstance(thing, Solution):
         raise FormatError(f"{path}: a plan is written with its instance: give the Result")
@@ -299,13 +299,16 @@ def write(
     elif Path(path).suffix == ".parquet":
         write_parts(thing, path)
     elif Path(path).suffix == ".jsonl":
-        lines = (
-            json.dumps(_described(f"{path}: instance {k}", one)) + "\n"
-            for k, one in enumerate(thing)
-        )
+        lines = [_line(f"{path}: instance {k}", one) for k, one in enumerate(thing)]
         write_text(path, "".join(lines))
     else:
         raise FormatError(f"{path}: a set is written to a .npz, .jsonl or .parquet file")
+
+
+def _line(where: str, instance: Instance) -> str:
+    line = json.dumps(_described(where, instance)) + "\n"
+    limits.require_json(where, line)
+    return line
 
 
 def _kind(thing: object) -> str:

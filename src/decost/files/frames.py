@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 from decost.files.cells import Sheet, Value
+from decost.files.limits import FormatError
 from decost.files.table_writing import rows_of_result
 from decost.files.tables import Tables, instance_of_tables, sheet_of_words
 from decost.method.result import Result
@@ -84,7 +85,11 @@ def to_frame(result: Result, library: Library | None = None) -> Frame:
 
 
 def _sheet(where: str, frame: Frame) -> Sheet:
-    columns = [frame[name].to_list() for name in frame.columns]
+    if not hasattr(frame, "columns"):
+        kind = type(frame).__name__
+        raise FormatError(f"{where}: must be a data frame of pandas or polars, not {kind}")
+    pick: Any = getattr(frame, "iloc", frame)  # by number: of pandas, two columns may have one name
+    columns = [pick[:, k].to_list() for k in range(len(frame.columns))]
     rows = [list(map(str, frame.columns))]
     rows += [list(map(_cell, row)) for row in zip(*columns, strict=True)]
     return Sheet(where, rows, range(-1, len(rows) - 1))

@@ -39,16 +39,8 @@ def read_json(path: str | Path) -> Any:
 
 
 def parsed(where: str | Path, text: str) -> Any:
-    """Read JSON in which no name is given twice.
-
-    What is far too much for an instance or a plan is refused before it is read: a small object
-    of text takes fifty times its space, and a while.
-    """
-    for sign, most in zip(
-        "{[:", (limits.MAX_OBJECTS, limits.MAX_LISTS, limits.MAX_COLONS), strict=True
-    ):
-        if (count := text.count(sign)) > most:
-            raise FormatError(f"{where}: there are {count} of {sign!r}, at most {most}")
+    """Read JSON in which no name is given twice, and which is not far too much."""
+    limits.require_json(where, text)
     for part in text.split("["):
         if part.count(",") > limits.MAX_VALUES:  # then there may be objects in it
             lists = (one for one in re.split("[]{}]", part) if ":" not in one)

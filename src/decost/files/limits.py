@@ -19,6 +19,9 @@ MAX_LISTS = 300_000
 MAX_COLONS = 1_000_000
 """Most `:` in an instance or plan; every value of an object has one."""
 
+MAX_COMMAS = 9_000_000
+"""Most `,` in an instance or plan: a matrix of 3,000 places."""
+
 MAX_NAMES = 2_000
 """Most names in one object of an instance or plan."""
 
@@ -73,6 +76,18 @@ def require_size(path: str | Path, content: str | bytes, most: int) -> None:
     """Refuse what is longer than it may be."""
     if len(content) > most:
         raise FormatError(f"{path}: is larger than {most} bytes")
+
+
+def require_json(where: str | Path, text: str) -> None:
+    """Refuse JSON that is far too much for an instance or a plan.
+
+    A small object of text takes fifty times its space, and all of it a while.
+    """
+    require_size(where, text, MAX_BYTES)
+    for sign, most in zip("{[:,", (MAX_OBJECTS, MAX_LISTS, MAX_COLONS, MAX_COMMAS), strict=True):
+        if (count := text.count(sign)) > most:
+            other = ": write such a matrix to a .npz file" * (sign == ",")
+            raise FormatError(f"{where}: there are {count} of {sign!r}, at most {most}{other}")
 
 
 def decoded(path: str | Path, data: bytes) -> str:

@@ -45,6 +45,11 @@ def sheet_of_features(where: str, data: Mapping[str, Any]) -> Sheet:
         rows.append(row)
     faults.refuse()
     heads = list(dict.fromkeys(name for row in rows for name in row))
+    if len(heads) > limits.MAX_COLUMNS or len(heads) * len(rows) > limits.MAX_MATRIX_CELLS:
+        raise FormatError(
+            f"{where}: has {len(heads)} kinds of properties, at most {limits.MAX_COLUMNS}, and "
+            f"{len(heads) * len(rows)} cells, at most {limits.MAX_MATRIX_CELLS}"
+        )
     cells = [[_cell(row.get(name)) for name in heads] for row in rows]
     return Sheet(where, [heads, *cells], range(len(cells) + 1), word="feature")
 

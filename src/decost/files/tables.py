@@ -25,7 +25,7 @@ from decost.files.columns import (
 from decost.files.limits import FormatError, refusal
 from decost.files.matrices import matrix_of
 from decost.problem.clock_times import parse_time
-from decost.problem.fields import MAX_STOPS
+from decost.problem.fields import MAX_ALTERNATIVES_IN_ALL, MAX_STOPS
 from decost.problem.instance import Instance, InstanceError
 from decost.problem.records import Alternative, Place, Stop, TravelTimes, Vehicle
 
@@ -245,9 +245,14 @@ class _Reading:
 
     def _stops(self) -> list[Stop]:
         stops: dict[str, tuple[dict[str, Any], list[Alternative]]] = {}
+        ways_in_all = 0
         for row, kind in self.kinds.items():
             if kind != "stop":
                 continue
+            if ways_in_all > MAX_ALTERNATIVES_IN_ALL:
+                why = f"there are more than {MAX_ALTERNATIVES_IN_ALL} opening hours"
+                self.faults.add(row.where, why)
+                break
             record = self._profit(row, None) | self._point(row)
             record |= {
                 "id": row.get("name"),
@@ -255,6 +260,7 @@ class _Reading:
                 "vehicles": self._admitted(row),
             }
             ways = self._ways(row, {})
+            ways_in_all += len(ways)
             if record["required"] and not ways:
                 row.fault("required", "it is never open")
             if "at" not in row.fields() and not self.tables.travel:
@@ -413,6 +419,12 @@ class _Reading:
             self._require_point(row)
         return Place() if row is None else Place(**self._point(row)), None
 
+    @property
+    def _has_travel(self) -> bool:
+        """Whether travel times are given, or a speed, be it one that cannot be read."""
+        tables = self.tables
+        return bool(tables.travel) or tables.streets is not None or tables.speed is not None
+
     def _require_shifts(self) -> None:
         """Demand that every vehicle has a time to begin and to be back, and a speed."""
         fleet: list[tuple[Vehicle, Row | None]] = self.fleet or [(Vehicle(), None)]
@@ -420,7 +432,7 @@ class _Reading:
         for wanted, needed in (
             ("due", True),
             ("begin", clock),
-            ("speed", self.geographic and not self.tables.travel and not self.tables.streets),
+            ("speed", self.geographic and not self._has_travel),
         ):
             for one, row in fleet if needed and wanted not in self.everyone else ():
                 if getattr(one, wanted) is not None:

@@ -26,6 +26,7 @@ from decost.files.cells import (
     unquoted,
 )
 from decost.files.limits import FormatError
+from decost.problem.validation import shortened
 
 MOST_SHEETS = 20
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+\d+:[A-Z]+\d+)"')
@@ -188,11 +189,14 @@ def _require_values(where: str, found: Sheet, sheet: Any, faults: Faults) -> Non
 def workbook_of_rows(sheets: Mapping[str, Sequence[Sequence[Value]]]) -> bytes:
     """Write sheets of rows; no text becomes a formula."""
     openpyxl = _openpyxl()
-    from openpyxl.cell.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, WriteOnlyCell
 
     book = openpyxl.Workbook(write_only=True)
-    for title, rows in sheets.items():
-        sheet = book.create_sheet(title)
+    made = [book.create_sheet(title) for title in sheets]  # a name may be refused
+    for value in (value for rows in sheets.values() for row in rows for value in row):
+        if isinstance(value, str) and ILLEGAL_CHARACTERS_RE.search(value):
+            raise FormatError(f"a workbook cannot hold the letters of {shortened(value)}")
+    for sheet, rows in zip(made, sheets.values(), strict=True):
         sheet.freeze_panes = "B2"
         for row in rows:
             cells = []

@@ -16,6 +16,7 @@ from decost.planner.door import solve
 from decost.planner.requirements import Hindrance, Obstacle, Reach
 from decost.problem.checker import choose_alternatives
 from decost.problem.instance import Instance
+from decost.problem.names import amount_text
 from decost.problem.plan import Solution, alternative_numbers
 from decost.timeline.network import ALL_TYPES, useful_alternatives
 from decost.timeline.routes import best_solution, optimal_stays, solution_for, stays_along
@@ -80,9 +81,9 @@ class LeftOut:
         if self.cost == math.inf:
             return "there was no time to find out what a visit would cost"
         if self.cost <= 0:
-            much = f"{-self.cost:.6g} more" if self.cost < 0 else "as much"
+            much = f"{amount_text(-self.cost)} more" if self.cost < 0 else "as much"
             return f"another plan with it earns {much}{known}"
-        return f"a visit would cost {'' if self.proven else 'at most '}{self.cost:.6g}"
+        return f"a visit would cost {'' if self.proven else 'at most '}{amount_text(self.cost)}"
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Explanation:
         instance = self.result.instance
         what = "one more minute" if instance.unit == "minutes" else "one more unit of budget"
         about = "" if self.unit_proven else ", as far as is known"
-        more = f"{self.unit_value:+.6g} profit"
+        more = f"+{amount_text(self.unit_value)} profit"
         if self.unit_required:
             more = f"{self.unit_required:+d} required stop{'s' * (self.unit_required > 1)}"
         return f"{what}: {more}{about}"
@@ -187,7 +188,11 @@ def explain(result: Result, *, time_limit: float = MOST) -> Explanation:
     questions = _Questions(result, len(able) + 1, deadline)
     more = questions.ask(_longer(instance), result.solution)
     unit = float(useful.profit[useful.alternative].sum())
-    for stop in sorted(able, key=lambda stop: (not instance.required[stop], -_profit(near, stop))):
+    able.sort(key=lambda stop: (not instance.required[stop], -_profit(near, stop)))
+    for number, stop in enumerate(able):
+        if questions.over:
+            left_out |= _unasked(result, able[number:], near)
+            break
         left_out[stop] = _left_out(questions, stop, near.get(stop), unit)
     scale = Scale(instance)
     required = max(0, scale.visited(more.solution) - scale.visited(result.solution))
@@ -255,12 +260,7 @@ def _left_out(questions: _Questions, stop: int, near: Solution | None, unit: flo
     result = questions.result
     instance = result.instance
     visited = [visit.stop for visit in result.solution.visits if instance.required[visit.stop]]
-    start = near
-    if start is None and not (questions.over and visited):  # which a plan with it alone leaves out
-        start = _alone(instance, stop)
-    if questions.over:
-        profit = -math.inf if start is None else start.profit
-        return LeftOut(stop, "costs", result.profit - profit, proven=False)
+    start = _alone(instance, stop) if near is None else near
     forced = questions.ask(_requiring(instance, [*visited, stop]), start)
     scale = Scale(forced.instance)
     proven = scale.proven(forced)
@@ -274,6 +274,22 @@ def _left_out(questions: _Questions, stop: int, near: Solution | None, unit: flo
     if abs(cost) < ROUNDING * unit:
         cost = 0.0
     return LeftOut(stop, "costs", cost, proven)
+
+
+def _unasked(
+    result: Result, stops: Sequence[int], near: Mapping[int, Solution]
+) -> dict[int, LeftOut]:
+    """Say what stops cost as far as is known when there is no time to ask."""
+    instance = result.instance
+    profits = {stop: _profit(near, stop) for stop in stops}
+    if not any(instance.required[visit.stop] for visit in result.solution.visits):
+        profits = _profits_alone(instance, stops) | {
+            stop: near[stop].profit for stop in stops if stop in near
+        }
+    return {
+        stop: LeftOut(stop, "costs", result.profit - profit, proven=False)
+        for stop, profit in profits.items()
+    }
 
 
 def _requiring(instance: Instance, stops: Sequence[int]) -> Instance:
@@ -326,6 +342,25 @@ def _near_plans(
                 instance, [*routes[:vehicle], route, *routes[vehicle + 1 :]]
             )
     return plans
+
+
+def _profits_alone(instance: Instance, stops: Sequence[int]) -> dict[int, float]:
+    """Give what the best plan that visits one stop earns, for each of them in one go."""
+    arrays = instance.arrays
+    kinds, first = np.unique(arrays.vehicle_type, return_index=True)
+    tries = [
+        (stop, vehicle, way)
+        for stop in stops
+        for kind, vehicle in zip(kinds.tolist(), first.tolist(), strict=True)
+        for way in range(arrays.first[stop], arrays.first[stop + 1])
+        if arrays.admits[kind, way]
+    ]
+    best = dict.fromkeys(stops, -math.inf)
+    if tries:
+        found = stays_along(instance, [[way] for *_, way in tries], [one[1] for one in tries])
+        for (stop, *_), profit in zip(tries, found.profit.tolist(), strict=True):
+            best[stop] = max(best[stop], profit)
+    return best
 
 
 def _alone(instance: Instance, stop: int) -> Solution | None:

@@ -113,3 +113,13 @@ def window_text(instance: Instance, number: int) -> str:
 def time_text(instance: Instance, time: float, form: str = ".6g") -> str:
     """Write a time: as a clock time if the unit is minutes, else as a number in this form."""
     return format_time(time) if instance.unit == "minutes" else f"{time:{form}}"
+
+
+def amount_text(value: float) -> str:
+    """Write what something is worth in a few characters: 4 digits, and all before the point."""
+    size = abs(value)
+    if not 1e-3 <= size < 1e9:
+        return f"{value:.4g}"
+    digits = max(0, 3 - math.floor(math.log10(size))) if size >= 1 else 3
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if digits else text

@@ -16,6 +16,7 @@ from decost.problem.checker import check, choose_alternatives
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.names import (
     alternatives_of,
+    amount_text,
     detour_of,
     place_name,
     place_of,
@@ -96,7 +97,7 @@ def verdict(result: Result, *, broken: bool = False) -> str:
             words.append("It is proven that no plan visits all of them.")
         else:
             words.append("Whether another plan visits more of them is not known.")
-    words.append(f"This plan earns {result.profit:,.6g}.")
+    words.append(f"This plan earns {amount_text(result.profit)}.")
     if result.bound is None:
         words.append("How much more another one could earn is not known.")
     elif result.bound <= result.profit:
@@ -104,7 +105,9 @@ def verdict(result: Result, *, broken: bool = False) -> str:
     else:
         more = 100 * (result.bound / result.profit - 1) if result.profit > 0 else math.inf
         share = f", which is {more:.2g}% more" if 0.01 <= more < 100 else ""
-        words.append(f"It is proven that none{must} earns more than {result.bound:,.6g}{share}.")
+        words.append(
+            f"It is proven that none{must} earns more than {amount_text(result.bound)}{share}."
+        )
     return " ".join(words)
 
 

@@ -8,6 +8,7 @@ const MOST_ZOOM = 400;
 const TILE = 256;
 const TEXT = 12;
 const MANY = 150; // stops in view
+const LARGE_ENOUGH = 0.4; // of the size at which the routes fill the map
 const PAPER_MAP = [688, 416]; // pixels on a page, as page.css has it
 
 /** Draw the map of a scene; null if its places have no coordinates. `view` is where the last map was. */
@@ -36,7 +37,7 @@ export function drawMap(scene, hub, view = {}) {
     const before = { ...view };
     Object.assign(view, { width: wide / large, height: high / large, large });
     canvas.setAttribute("viewBox", `0 0 ${view.width} ${view.height}`);
-    fit(view, routed);
+    fit(view, routed, everything);
     if (before.width && keep && (view.own || again)) {
       Object.assign(view, { x: before.x, y: before.y, scale: again ? before.scale : (before.scale / before.fit) * view.fit });
     }
@@ -48,7 +49,7 @@ export function drawMap(scene, hub, view = {}) {
   let whole = false;
   const reset = () => {
     whole = !whole && view.scale === view.fit;
-    fit(view, routed);
+    fit(view, routed, everything);
     view.own = whole;
     if (whole) Object.assign(view, frame(view, everything));
     redraw();
@@ -89,8 +90,10 @@ function frame(view, places) {
   return { x: (left + right) / 2 + (beside - room) / 2 / scale, y: (top + bottom) / 2, scale };
 }
 
-function fit(view, places) {
-  Object.assign(view, frame(view, places));
+/** Show the routes, and all other places if that leaves the routes large enough. */
+function fit(view, routed, everything) {
+  const [near, far] = [frame(view, routed), frame(view, everything)];
+  Object.assign(view, far.scale > LARGE_ENOUGH * near.scale ? far : near);
   view.fit = view.scale;
 }
 

@@ -54,7 +54,8 @@ function endRow(time, words, place, after = "") {
 }
 
 function wayRow(scene, travel) {
-  const words = `${durationText(scene, travel)} on the way`;
+  const length = scene.clock && travel < 0.5 ? "less than a minute" : durationText(scene, travel);
+  const words = `${length} on the way`;
   return html("tr", { class: "way" }, html("td", {}), html("td", {}), html("td", { colspan: 3 }, words));
 }
 
