@@ -104,7 +104,7 @@ READERS = {
     "learn/rollout.py": "the twin for tensors",
     "learn/tree.py": "which stops can be chosen, and how long a predicted stay may be",
     "planner/requirements.py": "says that a stop is closed",
-    "planner/replanning.py": "when a visit that a vehicle is on its way to begins",
+    "planner/replanning.py": "fixes when a visit that a vehicle is on its way to begins",
     "bench/stays.py": "an independent linear program",
     "bench/time_profit.py": "a worked example",
 }

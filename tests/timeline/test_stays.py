@@ -15,7 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decost import Instance, check, generate, make_solution, optimal_stays, profit_of
+from decost import (
+    Instance,
+    Route,
+    Solution,
+    Visit,
+    check,
+    generate,
+    make_solution,
+    optimal_stays,
+    profit_of,
+)
+from decost.timeline.routes import keeps_deadlines, start_of_service
 from strategies import Planned, planned
 
 
@@ -313,3 +324,17 @@ def test_wrong_routes(routes: list[list[int]], message: str) -> None:
     """A stop that does not exist, or comes twice, is refused before anything is computed."""
     with pytest.raises(ValueError, match=message):
         optimal_stays(on_a_line(), routes)
+
+
+@pytest.mark.parametrize("arrive", [0.0, 2.0, 5.0, 7.0, 7.00001, 7.0001, 8.0, 9.0])
+@pytest.mark.parametrize("leave_by", [8.0, 8.5, 20.0])
+def test_service_of_who_arrives(arrive: float, leave_by: float) -> None:
+    """Service begins when the stop is open, and keeps its deadlines if the checker says so."""
+    xy = [[0, 0], [0, 0]]
+    stop = {"open": [0, 3], "close": [0, 8], "leave_by": [0, leave_by], "min_stay": [0, 1.0]}
+    instance = Instance(budget=20, xy=xy, max_stay=[0, 1.0], **stop)
+    start = start_of_service(instance, 1, arrive)
+    assert start == (3.0 if arrive < 3 else arrive)
+    visit = Visit(1, arrive, start, 1.0, start + 1, 0.0)
+    broken = check(instance, Solution((Route((visit,), start + 1, arrive),)))
+    assert keeps_deadlines(instance, 1, start) == (not broken)

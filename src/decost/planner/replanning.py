@@ -24,7 +24,7 @@ from decost.problem.clock_times import parse_time
 from decost.problem.instance import BoolArray, FloatArray, Instance
 from decost.problem.plan import Route, Solution, Visit, alternative_numbers, timed_route
 from decost.problem.records import FleetVehicle, Stop
-from decost.timeline.routes import solution_for
+from decost.timeline.routes import keeps_deadlines, solution_for, start_of_service
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -242,12 +242,13 @@ class _Cut:
             return _State(begun, depart, False, mine.end, max(home, now))
         there = self._place(rest[0])
         arrive = left + float(travel[place, there])
-        start = max(arrive, float(instance.alternative_open[self._number(rest[0])]))
+        start = start_of_service(instance, self._number(rest[0]), arrive)
         if rest[0].start > start:
             # It waits longer than it needs to, or goes there by a way round that a plan does not
             # tell of: who knows. It is not there before the plan says so.
             arrive = start = rest[0].start
-        if rest[0].stop not in self.gone and self._can_serve(rest[0], start):
+        kept = rest[0].stop not in self.gone
+        if kept and keeps_deadlines(instance, self._number(rest[0]), start):
             return _State(begun, depart, True, there, start, rest[0])
         return _State(begun, depart, True, there, max(arrive, now))
 
@@ -256,13 +257,6 @@ class _Cut:
 
     def _place(self, visit: Visit) -> int:
         return int(self.instance.alternative_place[self._number(visit)])
-
-    def _can_serve(self, visit: Visit, start: float) -> bool:
-        instance, number = self.instance, self._number(visit)
-        leave = start + float(instance.alternative_min_stay[number])
-        slack = instance.tolerance
-        in_time = start <= instance.alternative_close[number] + slack
-        return bool(in_time and leave <= instance.alternative_leave_by[number] + slack)
 
     def heads(self) -> dict[int, Visit]:
         """Give the visit that each vehicle is on its way to."""

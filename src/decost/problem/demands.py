@@ -32,21 +32,24 @@ DEFAULTS = np.array([0.0, 0.0, np.inf, 0.0, 0.0, np.inf, 0.0])[:, None]
 MODEST = 1e100
 """Numbers up to this have finite products, and these finite sums."""
 
-_LEAST = np.array([0.0, 0.0, -np.inf, 0.0, -MODEST, -np.inf, 0.0])[:, None]
-_MOST = np.array([MODEST, MODEST, np.inf, MODEST, MODEST, np.inf, MODEST])[:, None]
+_ROWS = np.arange(len(FIELDS))
 
 
-def all_modest(given: FloatArray) -> bool:
-    """Whether values of alternatives, with `FIELDS` as rows (..., field, alternative), can all be.
+def modest_lengths(given: FloatArray) -> FloatArray | None:
+    """Give `max_stay` less `min_stay` if values of alternatives, with `FIELDS` as rows, can all be.
 
-    Two comparisons of all at once do for nearly every instance; what is wrong with the others, if
-    anything, is for `validate_columns` and `validate`. Counting is many times as fast as `all` for
-    so few numbers.
+    The least and the largest of every row do for nearly every instance (one that is not a number
+    counts as both); what is wrong with the others, if anything, is for `validate_columns` and
+    `validate`. Where these two are is found many times as fast as whether all are within limits.
     """
-    values = given[..., 1:]
-    within = np.count_nonzero((values >= _LEAST) & (values <= _MOST))
-    pairs = values[..., 1:3, :] >= values[..., 3:5, :]  # max_stay, close: min_stay, open
-    return bool(within == values.size and np.count_nonzero(pairs) == pairs.size)
+    rate, _, _, shortest, opens, leave_by, reward = given[_ROWS, given.argmin(axis=1)].tolist()
+    if not (rate >= 0.0 and shortest >= 0.0 and reward >= 0.0 and opens >= -MODEST):
+        return None
+    rate, longest, _, _, opens, _, reward = given[_ROWS, given.argmax(axis=1)].tolist()
+    if not (rate <= MODEST and longest <= MODEST and reward <= MODEST and opens <= MODEST):
+        return None
+    spans: FloatArray = given[1:3] - given[3:5]  # of stays, and of windows
+    return spans[0] if spans.item(spans.argmin()) >= 0.0 and leave_by == leave_by else None
 
 
 def validate_columns(instance: Instance, given: FloatArray, limited: bool) -> None:
@@ -98,7 +101,7 @@ def _validate_sums(instance: Instance) -> None:
 
 
 def _validate_points(instance: Instance, xy: FloatArray) -> None:
-    farthest = float(np.maximum.reduce(np.abs(xy), axis=None, initial=0.0))
+    farthest = max(abs(xy.item(xy.argmin())), abs(xy.item(xy.argmax())))  # nan if one is
     axes = ("lon", "lat") if instance.geographic else ("x", "y")
     if not isfinite(farthest):
         row, axis = np.argwhere(~np.isfinite(xy))[0]
@@ -137,16 +140,13 @@ def _validate_speeds(instance: Instance, farthest: float) -> None:
         )
 
 
-def one_piece(
-    rate: FloatArray, max_stay: FloatArray, min_stay: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Give the pieces, as start, rate and length, that have a rate up to the longest stay."""
-    length = max_stay - min_stay
-    kept = length > 0
-    if np.count_nonzero(kept) == len(rate) - 1:  # all but the depot
+def one_piece(rate: FloatArray, length: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Give the pieces, as start, rate and length, that have a rate for so long."""
+    if len(rate) > 1 and length.item(1 + length[1:].argmin()) > 0:
         start = np.arange(-1, len(rate))
         start[0] = 0
         return start, rate[1:], length[1:]
+    kept = length > 0
     start = np.zeros(len(rate) + 1, dtype=np.int64)
     np.cumsum(kept, out=start[1:])
     return start, rate[kept], length[kept]

@@ -12,6 +12,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+_FLOAT = np.dtype(np.float64)  # which is many times as fast to compare with as the type
 _Array = TypeVar("_Array", bound=npt.NDArray[Any])
 
 TOLERANCE = 1e-6
@@ -128,7 +129,7 @@ def columns(
         numbers = values if isinstance(values, np.ndarray) else table(fields[k], values)
         if numbers.shape != (size,):
             raise InstanceError(f"{fields[k]}: has shape {numbers.shape}, must be ({size},)")
-        found[k] = numbers if numbers.dtype == np.float64 else table(fields[k], numbers)
+        found[k] = numbers if numbers.dtype == _FLOAT else table(fields[k], numbers)
     return found
 
 

@@ -13,8 +13,8 @@ from decost.problem.arrays import arrays_of
 from decost.problem.demands import (
     DEFAULTS,
     FIELDS,
-    all_modest,
     many_pieces,
+    modest_lengths,
     one_piece,
     stop_name,
     validate,
@@ -207,49 +207,49 @@ class Instance:
         alternative_place: npt.ArrayLike | None = None,
         alternative_vehicles: npt.ArrayLike | None = None,
     ) -> None:
-        put = self.__dict__.__setitem__
-        put("begin", finite("begin", begin))
-        put("budget", self._due_by_default(budget, fleet))
-        put("speed", positive("speed", speed))
-        put("name", text("name", str(name)))
-        put("separate_end", bool(separate_end))
+        mine = self.__dict__
+        mine["begin"] = finite("begin", begin)
+        mine["budget"] = self._due_by_default(budget, fleet)
+        mine["speed"] = positive("speed", speed)
+        mine["name"] = text("name", str(name))
+        mine["separate_end"] = bool(separate_end)
         self._put_unit(unit, bool(geographic), detour)
-        put("places", tuple(places))
+        mine["places"] = tuple(places)
         if self.places:
             unique_ids("places", [place for place in self.places if place])
-        put("profiles", unique_ids("profiles", tuple(profiles)) if profiles else ())
+        mine["profiles"] = unique_ids("profiles", tuple(profiles)) if profiles else ()
         nodes = self._put_rows(xy, travel)
         rows = nodes + self.separate_end + len(self.places)
-        put("ids", None if ids is None else self._labels(ids, nodes - 1))
+        mine["ids"] = None if ids is None else self._labels(ids, nodes - 1)
         usual_end = nodes if self.separate_end else 0
-        put("end", usual_end if end is None else whole_number("end", end, 0, rows - 1))
+        mine["end"] = usual_end if end is None else whole_number("end", end, 0, rows - 1)
         given = 1 if vehicles is None else vehicles
         if fleet is not None:
             given = len(fleet) if vehicles is None else vehicles
-        put("vehicles", whole_number("vehicles", given, 1, MAX_VEHICLES))
+        mine["vehicles"] = whole_number("vehicles", given, 1, MAX_VEHICLES)
         differ = fleet is not None or len(self.profiles) > 1
-        put("_fleet", own_fleet(self, fleet, rows) if differ else None)
+        mine["_fleet"] = own_fleet(self, fleet, rows) if differ else None
 
-        put("_required", np.zeros(nodes, dtype=np.bool_))
+        mine["_required"] = np.zeros(nodes, dtype=np.bool_)
         if required is not None:
-            put("_required", truth_table("required", required, (nodes,)))
+            mine["_required"] = truth_table("required", required, (nodes,))
             self._required[0] = False
-        put("_first", None)
-        put("_place", None)
-        put("alternative_vehicles", None)
+        mine["_first"] = None
+        mine["_place"] = None
+        mine["alternative_vehicles"] = None
         size = nodes
         if alternative_first is not None:
             size = self._put_first(alternative_first, nodes)
         if alternative_place is not None:
             where = whole_column("alternative_place", alternative_place, size, rows - 1)
             if not np.array_equal(where, self.alternative_stop):
-                put("_place", where)
+                mine["_place"] = where
         if alternative_vehicles is not None:
             shape = (size, self.vehicles)
             admits = truth_table("alternative_vehicles", alternative_vehicles, shape)
             admits[0] = True
             if not admits.all():
-                put("alternative_vehicles", frozen(admits))
+                mine["alternative_vehicles"] = frozen(admits)
 
         if pieces is not None and (rate is not None or max_stay is not None):
             raise InstanceError("pieces: cannot be combined with rate or max_stay")
@@ -259,19 +259,19 @@ class Instance:
             by_alternative[1] = by_alternative[3]
         by_alternative[:, :1] = DEFAULTS
         by_alternative[2, 0] = self.budget
-        put("_columns", by_alternative[2:])
+        mine["_columns"] = by_alternative[2:]
         limited = rate is None or max_stay is not None
-        modest = limited and all_modest(by_alternative)
-        if not modest:
+        length = modest_lengths(by_alternative) if limited else None
+        modest = length is not None and pieces is None
+        if length is None:
             validate_columns(self, by_alternative, limited)
+            length = by_alternative[1] - by_alternative[3]
         if pieces is None:
-            found = one_piece(by_alternative[0], by_alternative[1], self._columns[1])
+            found = one_piece(by_alternative[0], length)
         else:
             found = many_pieces(self, pieces)
-        put("_piece_start", found[0])
-        put("_piece_rate", found[1])
-        put("_piece_length", found[2])
-        validate(self, modest and pieces is None)
+        mine["_piece_start"], mine["_piece_rate"], mine["_piece_length"] = found
+        validate(self, modest)
 
     @classmethod
     def build(
@@ -364,21 +364,21 @@ class Instance:
         return max((finite("due", vehicle.due) for vehicle in fleet), default=0.0)
 
     def _put_unit(self, unit: str | None, geographic: bool, detour: float | None) -> None:
-        put = self.__dict__.__setitem__
+        mine = self.__dict__
         if unit is not None and unit != "minutes":
             raise InstanceError(f"unit = {unit!r}: must be 'minutes', or not given")
         if geographic and unit is None:
             raise InstanceError("unit = None: must be 'minutes' with lat, lon")
         if detour is not None and not geographic:
             raise InstanceError(f"detour = {detour}: goes with lat, lon only")
-        put("unit", unit)
-        put("geographic", geographic)
+        mine["unit"] = unit
+        mine["geographic"] = geographic
         usual = DETOUR if geographic else 1.0
-        put("detour", usual if detour is None else positive("detour", detour))
+        mine["detour"] = usual if detour is None else positive("detour", detour)
 
     def _put_rows(self, xy: npt.ArrayLike | None, travel: npt.ArrayLike | None) -> int:
         """Take coordinates and travel times, and tell how many nodes there are."""
-        put = self.__dict__.__setitem__
+        mine = self.__dict__
         if xy is None and travel is None:
             raise InstanceError("xy = None: give coordinates, or a travel matrix")
         points = None if xy is None else table("xy", xy)
@@ -404,8 +404,8 @@ class Instance:
             raise InstanceError(f"xy: has {rows} places, the depots alone are more")
         if nodes - 1 > MAX_STOPS:
             raise InstanceError(f"stops: there are {nodes - 1}, at most {MAX_STOPS} are allowed")
-        put("xy", None if points is None else frozen(points))
-        put("_travel", None if matrix is None else matrix.reshape((-1, rows, rows)))
+        mine["xy"] = None if points is None else frozen(points)
+        mine["_travel"] = None if matrix is None else matrix.reshape((-1, rows, rows))
         return nodes
 
     def _labels(self, ids: Sequence[str], stops: int) -> tuple[str, ...] | None:

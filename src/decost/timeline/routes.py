@@ -183,6 +183,19 @@ def solution_for(instance: Instance, orders: Sequence[Sequence[int]]) -> Solutio
     return best_solution(instance, [first[list(order)] + which for order, which in pairs])
 
 
+def start_of_service(instance: Instance, alternative: int, arrive: float) -> float:
+    """Give the time at which service begins for who arrives then."""
+    return max(arrive, float(instance.alternative_open[alternative]))
+
+
+def keeps_deadlines(instance: Instance, alternative: int, start: float) -> bool:
+    """Whether the shortest service that starts then is in time, as exactly as plans are judged."""
+    leave = start + float(instance.alternative_min_stay[alternative])
+    slack = instance.tolerance
+    in_time = start <= instance.alternative_close[alternative] + slack
+    return bool(in_time and leave <= instance.alternative_leave_by[alternative] + slack)
+
+
 def flatten_routes(
     instance: Instance, routes: Sequence[Sequence[int]]
 ) -> tuple[IntArray, IntArray]:
