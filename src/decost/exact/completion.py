@@ -5,6 +5,11 @@ only if another visits no other stops that its node remembers. So what is left a
 no more than the best of them, whatever came before. These bounds take longer than those on a grid
 of times (`bounds`), but rounding is in them only once, and stops that come again only where nodes
 forget them.
+
+With them, labels from the start show which arcs a route can use that earns enough: where no label
+promises that much by way of an arc, the arc can be left out. An arc counts before the label at its
+head is compared with others: who dominates it need not have come by the same arc, but goes on by
+all arcs that it could take.
 """
 
 from __future__ import annotations
@@ -16,8 +21,16 @@ import numpy as np
 from decost.compiled import jit
 from decost.exact.bounds import Bounds
 from decost.exact.exact import Ascent, Known, Labels, Problem
-from decost.exact.graph import make_graph
-from decost.exact.labels import EVERY, LABELS, Store
+from decost.exact.graph import Graph, make_graph
+from decost.exact.labels import (
+    EVERY,
+    LABELS,
+    Store,
+    has_visited,
+    leave_node,
+    look_out,
+    promise,
+)
 from decost.exact.pricing import with_arcs
 from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, FloatArray
@@ -30,6 +43,9 @@ STEPS = 800
 
 PATIENCE = 0.05
 """Seconds for the bounds of these labels at first."""
+
+FINE = 64
+"""At how many times the bound of a label from the start is taken."""
 
 ROUNDING = 1e-6
 """Share of a step by which a time may be rounded up to one."""
@@ -64,11 +80,47 @@ def completion_bounds(
         return None
     labels = Labels(mirror, Known([], least, math.inf), memory)
     ascent = Ascent(mirror, penalty, least, steps)
-    for _ in labels.prove(deadline, ascent, EVERY, PATIENCE):
-        pass
+    ascent.improve(deadline.child(PATIENCE), least)
+    labels.extend(ascent.bounds, deadline, math.inf, EVERY)
     if not labels.done:
         return None
     return bounds_of(problem.network, mirror.network, labels.store, STEPS)
+
+
+def useful_arcs(
+    problem: Problem, bounds: Bounds, least: float, memory: float, deadline: Deadline
+) -> BoolArray | None:
+    """Mark the arcs of routes that earn no less than so much, by bounds from the end.
+
+    The nodes of the problem may forget stops. Nothing is returned if time or memory is up.
+    """
+    network, graph = problem
+    free = problem._replace(graph=graph._replace(price=np.zeros_like(graph.price)))
+    labels = Labels(free, Known([], least, math.inf), memory)
+    labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
+    labels.extend(bounds, deadline, math.inf, EVERY)
+    if not labels.done:
+        return None
+    return passable_arcs(network, graph, bounds, labels.store, least)
+
+
+@jit
+def passable_arcs(
+    network: Network, graph: Graph, bounds: Bounds, store: Store, least: float
+) -> BoolArray:
+    """Mark the arcs by which some label promises no less than so much."""
+    nodes = len(network.node)
+    marks = np.zeros((nodes, nodes), dtype=np.bool_)
+    for label in range(store.counter[LABELS]):
+        if store.label[label].dead == 1:
+            continue
+        node = store.label[label].node
+        samples = look_out(store, leave_node(network, store, label))
+        for arc in range(graph.first[node], graph.first[node + 1]):
+            to = graph.head[arc]
+            if not marks[node, to] and not has_visited(store.visited, label, network.stop[to]):
+                marks[node, to] = promise(network, bounds, store, label, samples, to) >= least
+    return marks
 
 
 @jit
