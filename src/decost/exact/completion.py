@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from decost.compiled import jit
-from decost.exact.bounds import Bounds
+from decost.exact.bounds import Bounds, no_bounds
 from decost.exact.exact import Ascent, Known, Labels, Problem
 from decost.exact.graph import Graph, make_graph
 from decost.exact.labels import (
@@ -42,7 +42,7 @@ STEPS = 800
 """Steps of time for which bounds are kept, and most of the grid for labels from the end."""
 
 PATIENCE = 0.05
-"""Seconds for the bounds of these labels at first."""
+"""Seconds for bounds on the grid."""
 
 FINE = 64
 """At how many times the bound of a label from the start is taken."""
@@ -72,19 +72,37 @@ def completion_bounds(
 ) -> Bounds | None:
     """Bound what routes earn from each node on, if in all they earn no less than so much.
 
-    `mirror` is the problem backwards; its nodes may forget stops. The penalties are those of the
-    grid to begin with. Nothing is returned if time or memory is up.
+    `mirror` is the problem backwards. Its labels are guided by bounds on what comes before a node,
+    which labels from the start give, and those, if stays are fixed, by bounds on the grid, with
+    penalties to begin with. Nodes may forget stops, those of the problem nearly all, so that this
+    is quick. Nothing is returned if time or memory is up.
     """
-    steps = min(mirror.grid_steps(), STEPS)
-    if mirror.bounds_seconds(steps) > deadline.left:
-        return None
-    labels = Labels(mirror, Known([], least, math.inf), memory)
-    ascent = Ascent(mirror, penalty, least, steps)
-    ascent.improve(deadline.child(PATIENCE), least)
-    labels.extend(ascent.bounds, deadline, math.inf, EVERY)
-    if not labels.done:
-        return None
-    return bounds_of(problem.network, mirror.network, labels.store, STEPS)
+    guide = no_bounds()
+    if not len(problem.network.pieces):
+        steps = min(problem.grid_steps(), STEPS)
+        if problem.bounds_seconds(steps) > deadline.left:
+            return None
+        ascent = Ascent(problem, penalty, least, steps)
+        ascent.improve(deadline.child(PATIENCE), least)
+        guide = ascent.bounds
+    due = float(problem.network.node["latest"][problem.network.end])
+    for one, other in ((mirror, problem), (problem, mirror)):
+        store = _every_label(other, guide, least, memory, deadline)
+        if store is None:
+            return None
+        guide = bounds_of(one.network, other.network, store, STEPS, due)
+    return guide
+
+
+def _every_label(
+    problem: Problem, bounds: Bounds, least: float, memory: float, deadline: Deadline
+) -> Store | None:
+    """Extend labels that may earn no less than so much, until none can visit fewer stops."""
+    graph = problem.graph._replace(price=np.zeros_like(problem.graph.price))
+    labels = Labels(problem._replace(graph=graph), Known([], least, math.inf), memory)
+    labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
+    labels.extend(bounds, deadline, math.inf, EVERY)
+    return labels.store if labels.done else None
 
 
 def useful_arcs(
@@ -94,14 +112,8 @@ def useful_arcs(
 
     The nodes of the problem may forget stops. Nothing is returned if time or memory is up.
     """
-    network, graph = problem
-    free = problem._replace(graph=graph._replace(price=np.zeros_like(graph.price)))
-    labels = Labels(free, Known([], least, math.inf), memory)
-    labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
-    labels.extend(bounds, deadline, math.inf, EVERY)
-    if not labels.done:
-        return None
-    return passable_arcs(network, graph, bounds, labels.store, least)
+    store = _every_label(problem, bounds, least, memory, deadline)
+    return None if store is None else passable_arcs(*problem, bounds, store, least)
 
 
 @jit
@@ -124,11 +136,14 @@ def passable_arcs(
 
 
 @jit
-def bounds_of(network: Network, mirror: Network, store: Store, steps: int) -> Bounds:
-    """Make a table of what labels from the end earn, their own nodes included."""
+def bounds_of(network: Network, mirror: Network, store: Store, steps: int, due: float) -> Bounds:
+    """Make a table of what labels of the mirrored network earn, their own nodes included.
+
+    Its time t is `due - t` here.
+    """
     nodes, node = len(network.node), network.node
-    begin, due = node[network.start].open, node[network.end].latest
-    step = (due - begin) / steps
+    begin = node[network.start].open
+    step = (node[network.end].latest - begin) / steps
     if step <= 0.0:
         step = 1.0
     size = steps + 2

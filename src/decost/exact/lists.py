@@ -118,20 +118,24 @@ class Lists:
 
         The answer is false if there was no time for all types of vehicles.
         """
-        branch = self._branch
-        for number, vehicles in enumerate(branch.vehicles):
-            if not vehicles or number in self._fixed:
+        branch, remembers = self._branch, self._generation.remembers
+        free = [k for k, vehicles in enumerate(branch.vehicles) if vehicles]
+        free.sort(key=lambda k: int(branch.arcs[k].sum()))
+        for place, number in enumerate(free):
+            if number in self._fixed:
+                continue
+            part = deadline.child(deadline.left / (len(free) - place))
+            problem = self._problem(number)
+            bounds = self._completion(number, problem, part)
+            if bounds is None:
                 continue
             least = float(self.proof.value[number]) - self._gap
-            problem = self._problem(number)
-            if (bounds := self._completion(number, problem, deadline)) is None:
-                continue
-            problem = forgetful(problem, self._generation.remembers[number])
-            arcs = useful_arcs(problem, bounds, least, self._memory, deadline)
+            problem = forgetful(problem, remembers[number])
+            arcs = useful_arcs(problem, bounds, least, self._memory, part)
             if arcs is not None:
                 branch.keep_arcs(number, arcs)
                 self._fixed.add(number)
-        return deadline.left > 0
+        return len(self._fixed) == len(free)
 
     def _problem(self, number: int) -> Problem:
         """Charge a type's stops the prices of the proof."""
@@ -183,7 +187,8 @@ class Lists:
                 bounds = ascent.bounds
         else:
             mirror = forgetful(mirror, generation.remembers[number])
-            bounds = completion_bounds(problem, mirror, penalty, least, self._memory, deadline)
+            ahead = forgetful(problem, generation.nearest[number])
+            bounds = completion_bounds(ahead, mirror, penalty, least, self._memory, deadline)
         if bounds is not None:
             self._bounds[number] = bounds
         return bounds

@@ -110,6 +110,7 @@ class Prices(Pool):
         super().__init__(instance, incumbent, deadline, memory, reporter, better_plan)
         self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
         self.remembers = [near_stops(kind.problem) for kind in self.team.kinds]
+        self.nearest = [near_stops(kind.problem, few=True) for kind in self.team.kinds]
         self.small = small
         self._first_type = 0
 
