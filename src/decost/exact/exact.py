@@ -20,6 +20,7 @@ from decost.exact.labels import (
     CAPACITY,
     CLASSES,
     DONE,
+    EVERY,
     FULL,
     GUESS,
     LABELS,
@@ -454,7 +455,8 @@ class Labels:
         known, problem = self._known, self._problem
         known.labels -= int(self.store.counter[LABELS])
         queued = int(self.store.counter[QUEUED])
-        if bounded and bounds is not self._bounds and queued * SORT_TIME < deadline.left:
+        by_promise = bounded and rule != EVERY
+        if by_promise and bounds is not self._bounds and queued * SORT_TIME < deadline.left:
             sort_queue(*problem, bounds, self.store)
             self._bounds = bounds
         try:
@@ -476,7 +478,7 @@ class Labels:
                 route = route_of(problem.network, store, store.counter[BEST])
                 known.route = problem.alternatives(route)
                 known.value = float(store.best[0])
-            if bounded and rule != GUESS:
+            if bounded and rule == PROVE:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
                 known.bound = max(known.value, min(known.bound, rounded(promised, self._grain)))
             self.done = answer == DONE

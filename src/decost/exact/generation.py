@@ -22,8 +22,8 @@ PROBE_SECONDS = 1.0
 ASCENT_SECONDS = 5.0
 """Most seconds to look for first prices."""
 
-ASIDE = 0.25
-"""How long first prices are looked for, and routes are listed before all is proven, as a part of
+ASIDE, LISTING = 0.25, 1.0
+"""How long first prices are looked for, and routes are listed before all is proven, as parts of
 the time that went before."""
 
 
@@ -91,7 +91,8 @@ class Generation(Prices):
                 gap = self.tree.gap(proof.bound)
                 if gap < listed / 2 and not self.small:
                     listed = gap
-                    solve_by_lists(self, branch, proof, ASIDE * (clock() - begin))
+                    solve_by_lists(self, branch, proof, LISTING * (clock() - begin))
+                    self.master.enter(branch)
                 if not self.tree.hopeful(branch.bound):
                     break
             if improving:
