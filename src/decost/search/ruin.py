@@ -330,6 +330,28 @@ def recall(
 
 
 @lean
+def begin_round(figures: FloatArray) -> None:
+    """Plan the cycle: it is the last one if few rounds are left, and ends with them."""
+    left = figures[END] - figures[ROUNDS]
+    if figures[PART] == 0.0 and left <= LAST * figures[CYCLE]:
+        figures[FINAL] = 1.0
+    if figures[FINAL] > 0.0:
+        figures[CYCLE] = figures[PART] + max(1.0, left)
+
+
+@lean
+def end_round(figures: FloatArray) -> bool:
+    """Count a round; whether a new cycle begins, which is longer than the one before."""
+    figures[ROUNDS] += 1.0
+    figures[PART] += 1.0
+    if figures[PART] < figures[CYCLE] or figures[FINAL] > 0.0:
+        return False
+    figures[PART] = 0.0
+    figures[CYCLE] = float(int(LONGER * figures[CYCLE]))
+    return True
+
+
+@lean
 def anneal(
     network: Network,
     team: Team,
@@ -357,11 +379,7 @@ def anneal(
     touched[:] = 1
     done = 0
     while True:
-        left = figures[END] - figures[ROUNDS]
-        if figures[PART] == 0.0 and left <= LAST * figures[CYCLE]:
-            figures[FINAL] = 1.0
-        if figures[FINAL] > 0.0:
-            figures[CYCLE] = figures[PART] + max(1.0, left)
+        begin_round(figures)
         better = total(team) > figures[BEST] * (1.0 + EQUAL)
         if figures[PART] == 0.0 or better or draw(state) < POLISH:
             if not descend(network, team, desk, state, halt):
@@ -381,11 +399,7 @@ def anneal(
         if halt[0] or done >= rounds:
             return done
         done += 1
-        figures[ROUNDS] += 1.0
-        figures[PART] += 1.0
-        if figures[PART] >= figures[CYCLE] and figures[FINAL] == 0.0:
-            figures[PART] = 0.0
-            figures[CYCLE] = float(int(LONGER * figures[CYCLE]))
+        if end_round(figures):
             if not recall(network, team, every, memory.best_nodes, memory.best_size):
                 return FULL
             continue

@@ -35,7 +35,10 @@ from decost.search.ruin import (
     make_memory,
     make_notes,
 )
+from decost.search.long_routes import anneal_locally, make_jotter
 from decost.search.team import make_team
+from decost.search.tours import make_tours
+from decost.timeline.lengths import has_fixed_lengths, lengths_of
 from decost.timeline.network import Network, useful_network, useful_pairs
 from decost.timeline.routes import best_solution, stays_along
 
@@ -117,7 +120,10 @@ class Searches:
         )[:-1]
         hints = make_hints(network, longest)
         kind = instance.arrays.vehicle_type
-        self._searches = [_Search(network, kind, hints, routes, seed + k) for k in range(threads)]
+        make = _LongSearch if has_fixed_lengths(network) else _Search
+        self._searches: list[_Search | _LongSearch] = [
+            make(network, kind, hints, routes, seed + k) for k in range(threads)
+        ]
 
     @property
     def value(self) -> float:
@@ -176,6 +182,59 @@ class Searches:
             "found_in_round": float(best.memory.figures[FOUND]),
         }
         return judged(self._instance, solution, details=details)
+
+
+class _LongSearch:
+    """One search"""
+
+    def __init__(self, network, kind, hints, routes, seed) -> None:
+        self._network = network
+        self._hints = hints
+        self._lengths = lengths_of(network)
+        self._state = random_state(seed)
+        self.most = np.inf
+        self._tours = make_tours(network, kind)
+        self._jotter = make_jotter(network, hints.full_profit)
+        self.memory = make_memory(self._tours)
+        full = hints.full_profit
+        if network.bonus > 0.0:
+            full = np.where(full < network.bonus, full, full - network.bonus)
+        self._unit = float(full.mean()) if len(full) else 0.0
+        known = network.alternative[1 : network.alternatives + 1]
+        for r, route in enumerate(routes):
+            nodes = 1 + np.searchsorted(known, route)
+            start, end, _ = network.types[kind[r]].tolist()
+            self.memory.size[r] = len(nodes)
+            self.memory.nodes[r, : len(nodes) + 2] = [start, *nodes, end]
+
+    def run(self, rounds: int, halt: Halt) -> None:
+        """Search; whenever there is no room, make more and go on."""
+        self.most = float(self.memory.figures[ROUNDS] + rounds)
+        self.memory.figures[END] = self.most
+        anneal_locally(
+            self._network,
+            self._lengths,
+            self._tours,
+            self._hints,
+            self.memory,
+            self._jotter,
+            np.zeros(len(self._tours.size)),
+            np.zeros(len(self._tours.size)),
+            self._unit,
+            self._state,
+            rounds,
+            halt,
+        )
+
+    @property
+    def value(self) -> float:
+        """Value of the best plan so far."""
+        return float(self.memory.figures[BEST])
+
+    def routes(self) -> list[list[int]]:
+        """List the alternatives of the best routes so far."""
+        pairs = zip(self.memory.best_nodes, self.memory.best_size, strict=True)
+        return [self._network.alternative[row[1 : size + 1]].tolist() for row, size in pairs]
 
 
 class _Search:
