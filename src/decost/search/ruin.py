@@ -93,17 +93,16 @@ class Notes(NamedTuple):
     absent: IntArray
 
 
-BEST, FOUND, ROUNDS, SCORE, PART, CYCLE, END, FINAL = range(8)
+BEST, FOUND, ROUNDS, SCORE, PART, CYCLE, END, FINAL, PRICE = range(9)
 """Figures: best profit, the round that found it, rounds in all, the current plan's score, rounds
 of this cycle so far, and of the whole cycle; the round that is expected to be the last, which may
-change at any time, and whether this cycle ends with it."""
+change at any time, and whether this cycle ends with it; the price of time on long routes."""
 
 
-def make_memory(team: Team) -> Memory:
-    """Make a memory of the routes of a team."""
-    figures = np.zeros(8)
+def make_memory(nodes: IntArray, size: IntArray) -> Memory:
+    """Make a memory of routes."""
+    figures = np.zeros(9)
     figures[BEST], figures[CYCLE], figures[END] = -1.0, FIRST_CYCLE, np.inf
-    nodes, size = team.nodes, team.size
     return Memory(nodes.copy(), size.copy(), nodes.copy(), size.copy(), figures)
 
 
@@ -187,6 +186,26 @@ def remove_string(
 
 
 @lean
+def draw_string(
+    size: int, spot: int, longest: int, state: RandomState
+) -> tuple[int, int, int, int]:
+    """Draw a part of a route around a position: the first of it, how many visits are removed.
+
+    Of these so many come first, and then come some that are kept.
+    """
+    length = int(draw(state) * min(longest, size)) + 1
+    kept = 0
+    if draw(state) < SPLIT:
+        while length + kept < size and draw(state) < KEEP:
+            kept += 1
+    low = max(1, spot - (length + kept) + 1)
+    high = min(spot, size + 1 - (length + kept))
+    first = low + int(draw(state) * (high - low + 1))
+    skip = 1 + int(draw(state) * (length - 1)) if kept > 0 and length > 1 else length
+    return first, length, skip, kept
+
+
+@lean
 def ruin(
     network: Network, team: Team, hints: Hints, seed: int, state: RandomState, touched: IntArray
 ) -> bool:
@@ -208,17 +227,7 @@ def ruin(
         r = team.where[stop]
         if r < 0 or touched[r]:
             continue
-        size = team.size[r]
-        length = int(draw(state) * min(longest, size)) + 1
-        kept = 0
-        if draw(state) < SPLIT:
-            while length + kept < size and draw(state) < KEEP:
-                kept += 1
-        spot = team.spot[stop]
-        low = max(1, spot - (length + kept) + 1)
-        high = min(spot, size + 1 - (length + kept))
-        first = low + int(draw(state) * (high - low + 1))
-        skip = 1 + int(draw(state) * (length - 1)) if kept > 0 and length > 1 else length
+        first, length, skip, kept = draw_string(team.size[r], team.spot[stop], longest, state)
         remove_string(network, team, r, first, length, skip, kept)
         touched[r] = 1
         if not refresh(network, team, r, first):

@@ -34,8 +34,9 @@ class Tours(NamedTuple):
 
     Route r is `nodes[r, : size[r] + 2]`: a start, `size[r]` visits, an end. `where` gives the route
     of a stop, -1 if it has none, and `spot` its position there. `spent` is the length of a route, 0
-    if it visits nothing. From position `intact[r]` on, a route may have changed since that was set
-    to its end. `queue` is a ring of stops whose ways are to be looked at, `queued` marks them.
+    if it visits nothing, and `limit` what it may be. From position `intact[r]` on, a route may
+    have changed since that was set to its end. `queue` is a ring of stops whose ways are to be
+    looked at, `queued` marks them.
     """
 
     kind: IntArray  # (route,)
@@ -127,7 +128,18 @@ def time_for(lengths: Lengths, tours: Tours, r: int, k: int, node: int) -> float
     time = way(lengths, kind, before, node) + lengths.stay[node] + way(lengths, kind, node, after)
     if tours.size[r] > 0:
         time -= way(lengths, kind, before, after)
-    return time if tours.spent[r] + time <= tours.limit[r] else np.inf
+    return float(time) if tours.spent[r] + time <= tours.limit[r] else np.inf
+
+
+@lean
+def time_of(lengths: Lengths, tours: Tours, r: int, k: int) -> float:
+    """Time that the visit at position k of a route takes."""
+    if tours.size[r] == 1:
+        return float(tours.spent[r])
+    kind = tours.kind[r]
+    before, node, after = tours.nodes[r, k - 1], tours.nodes[r, k], tours.nodes[r, k + 1]
+    time = way(lengths, kind, before, node) + lengths.stay[node] + way(lengths, kind, node, after)
+    return time - way(lengths, kind, before, after)
 
 
 @lean
@@ -324,7 +336,13 @@ def move_better(
                 if s == r and first <= k <= last:
                     continue
                 its = tours.kind[s]
-                if min(way(lengths, its, here, tours.nodes[s, k]), way(lengths, its, tours.nodes[s, k], here)) >= gone:
+                if (
+                    min(
+                        way(lengths, its, here, tours.nodes[s, k]),
+                        way(lengths, its, tours.nodes[s, k], here),
+                    )
+                    >= gone
+                ):
                     break
                 if s != r and not may_move(network, lengths, tours, r, first, last, s):
                     continue
@@ -342,7 +360,9 @@ def move_better(
                             continue
                         if s != r and not fits(lengths, tours, r, first, last, s, more):
                             continue
-                        move_part(network, lengths, tours, r, first, last, s, gap, turned, gone, more)
+                        move_part(
+                            network, lengths, tours, r, first, last, s, gap, turned, gone, more
+                        )
                         for node in (before, after, head, tail, left, right):
                             enqueue(network, tours, node)
                         return True
@@ -350,18 +370,20 @@ def move_better(
 
 
 @lean
-def may_move(network: Network, lengths: Lengths, tours: Tours, r: int, first: int, last: int, s: int) -> bool:
+def may_move(
+    network: Network, lengths: Lengths, tours: Tours, r: int, first: int, last: int, s: int
+) -> bool:
     """Whether a part of one route may be moved to another: it is admitted, ways are the same."""
-    if lengths.plane[tours.kind[r]] != lengths.plane[tours.kind[s]]:
-        return False
+    may = lengths.plane[tours.kind[r]] == lengths.plane[tours.kind[s]]
     for k in range(first, last + 1):
-        if not network.admits[tours.kind[s], tours.nodes[r, k]]:
-            return False
-    return True
+        may = may and network.admits[tours.kind[s], tours.nodes[r, k]]
+    return bool(may)
 
 
 @lean
-def fits(lengths: Lengths, tours: Tours, r: int, first: int, last: int, s: int, more: float) -> bool:
+def fits(
+    lengths: Lengths, tours: Tours, r: int, first: int, last: int, s: int, more: float
+) -> bool:
     """Whether another route has the time for a part of one, the ways to which take so much."""
     time = tours.spent[s] + more
     for k in range(first, last + 1):
@@ -426,7 +448,9 @@ def move_part(
 
 
 @lean
-def shorten(network: Network, lengths: Lengths, tours: Tours, near: IntArray, least: float, halt: Halt) -> None:
+def shorten(
+    network: Network, lengths: Lengths, tours: Tours, near: IntArray, least: float, halt: Halt
+) -> None:
     """Shorten routes by turning and moving parts of them, from the stops in the queue on."""
     while tours.ends[1] > 0:
         stop = tours.queue[tours.ends[0]]
@@ -443,7 +467,14 @@ def shorten(network: Network, lengths: Lengths, tours: Tours, near: IntArray, le
 
 @lean
 def replace_better(
-    network: Network, lengths: Lengths, tours: Tours, near: IntArray, r: int, k: int, least: float, longest: float
+    network: Network,
+    lengths: Lengths,
+    tours: Tours,
+    near: IntArray,
+    r: int,
+    k: int,
+    least: float,
+    longest: float,
 ) -> bool:
     """Replace a visit by another near it that earns more, or as much in less time."""
     kind = tours.kind[r]
