@@ -139,7 +139,7 @@ def time_of(lengths: Lengths, tours: Tours, r: int, k: int) -> float:
     kind = tours.kind[r]
     before, node, after = tours.nodes[r, k - 1], tours.nodes[r, k], tours.nodes[r, k + 1]
     time = way(lengths, kind, before, node) + lengths.stay[node] + way(lengths, kind, node, after)
-    return time - way(lengths, kind, before, after)
+    return float(time - way(lengths, kind, before, after))
 
 
 @lean
