@@ -27,6 +27,7 @@ from decost.bench import (
     list_benches,
     main,
     methods,
+    op,
     optw,
     people,
     plug,
@@ -92,7 +93,9 @@ def files(tmp_path: Path) -> Path:
 
 
 PROVED = [
-    one for one in list_benches() if one.name not in ("optw", "teams", "trips", "rivals", "stays")
+    one
+    for one in list_benches()
+    if one.name not in ("op", "optw", "teams", "trips", "rivals", "stays")
 ]
 """Benches whose gaps are to a proof, and those that measure nothing."""
 
@@ -101,7 +104,7 @@ PROVED = [
 @pytest.mark.parametrize("bench", list_benches(), ids=lambda one: one.name)
 def test_tasks_are_listed(bench: Bench[Any], scale: str, tmp_path: Path, files: Path) -> None:
     """Every bench lists tasks at both scales: no row twice, and a proof for each instance."""
-    others = {"files": "*"} if bench.name in ("optw", "teams") else {}
+    others = {"files": "*"} if bench.name in ("op", "optw", "teams") else {}
     config = bench.config(scale, **others)
     tasks = bench.tasks(config, Folders(tmp_path / "out", files))
     keys = [key for task in tasks for key in task.keys]
@@ -540,6 +543,49 @@ def test_disagreement_with_what_is_known(
     path.write_text(f"instance,profit,status\nc101,{known}\n")
     with pytest.raises(BenchError, match=complaint):
         optw.summarise(optw.OptwConfig(known=path), [row])
+
+
+def test_op_stands_beside_what_is_published(tmp_path: Path) -> None:
+    """Gaps of our plan and of others to the best known, by hand; sizes are summed up apart."""
+    known = tmp_path / "known.csv"
+    known.write_text(
+        "instance,nodes,best,status,ea4op,alns\n"
+        "att48,48,200,optimal,190,200\neil51,51,100,optimal,99,98\nbig,500,1000,best known,,\n"
+    )
+    rows = [
+        made("search", "att48 1a", 200, "n <= 400", bound=None, status="feasible", seconds=1.0),
+        made("search", "eil51 2b", 97, "n <= 400", bound=97, status="optimal", seconds=2.0),
+        made("search", "big 3c", 1010, "n > 400", bound=None, status="feasible", seconds=4.0),
+    ]
+    with pytest.raises(BenchError, match="eil51: search has the bound 97, below 100"):
+        op.summarise(op.OpConfig(known=known), rows)
+    rows[1] |= {"bound": None, "status": "feasible"}
+    found = op.summarise(op.OpConfig(known=known), rows)
+    lines = [[line[name] for name in ("gap", "EA4OP", "ALNS")] for line in found[""]]
+    assert lines == [
+        ["0.00%", "5.00%", "0.00%"],
+        ["3.00%", "1.00%", "2.00%"],
+        ["-1.00%", "", ""],
+    ]
+    small, large = found["summary"]
+    assert (small["files"], small["number"], small["best reached"]) == ("n <= 400", "2", "1")
+    assert (small["mean gap"], small["largest gap"]) == ("1.500%", "3.00%")
+    assert (small["mean gap of EA4OP"], small["mean gap of ALNS"]) == ("3.000%", "1.000%")
+    assert (large["mean gap"], large["mean gap of EA4OP"]) == ("-1.000%", "")
+    rows[0] |= {"profit": 201}
+    with pytest.raises(BenchError, match="att48: search earns 201, above the optimum"):
+        op.summarise(op.OpConfig(known=known), rows)
+
+
+def test_large_files_take_longer(tmp_path: Path) -> None:
+    """A file with more stops than `large` has the limit `longer` times over, the others not."""
+    for name, size in (("small", 3), ("wide", 4)):
+        rows = "".join(f"{k} {k} 0\n" for k in range(size + 2))
+        (tmp_path / f"{name}.txt").write_text(f"9 1\n{rows}")
+    config = op.OpConfig(methods=contenders("search time_limit=2"), large=3, longer=2.5)
+    tasks = op.list_tasks(config, Folders(tmp_path, tmp_path))
+    limits = {task.keys[0].instance.split()[0]: task.expected for task in tasks}  # type: ignore[union-attr]
+    assert limits == {"small": 2.0, "wide": 5.0}
 
 
 def test_optw_claims_nothing_without_a_bound() -> None:

@@ -26,7 +26,7 @@ end DIR/NAME-SCALE.csv, .md and, for a figure, .png are written.
   --scale      quick: about a minute each; full: minutes to hours
   --out        folder for all files [out]
   --methods    other methods, with options: "greedy,ils time_limit=5"
-  --data       folder of Solomon's or KU Leuven's files, for those that are about them
+  --data       folder of Solomon's, KU Leuven's or OPLib's files, for those about them
   --threads    tasks to do at a time [1]; times are right with one only
   --cluster    workers that do the tasks: local:N, or the address of a Dask scheduler
   --FIELD      what else can be set; `decost bench NAME --help` lists it

@@ -77,7 +77,9 @@ def _draw(family: str, nodes: int, window: float, count: int, vehicles: int) -> 
     return generate(family, nodes=nodes, window=window, vehicles=vehicles, count=count, seed=SEED)
 
 
-def list_files(folder: Path | None, patterns: Sequence[str] = ()) -> tuple[Path, ...]:
+def list_files(
+    folder: Path | None, patterns: Sequence[str] = (), endings: Sequence[str] = (".txt",)
+) -> tuple[Path, ...]:
     """List the benchmark files of a folder whose names are like one of the patterns, or all.
 
     Raises
@@ -87,9 +89,9 @@ def list_files(folder: Path | None, patterns: Sequence[str] = ()) -> tuple[Path,
     """
     if folder is None or not folder.is_dir():
         raise BenchError(f"data {folder}: is no folder of benchmark files; --data FOLDER")
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".txt")
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in endings)
     if not files:
-        raise BenchError(f"data {folder}: holds no .txt file")
+        raise BenchError(f"data {folder}: holds no {' or '.join(endings)} file")
     chosen = [
         path
         for path in files

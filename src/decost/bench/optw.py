@@ -82,7 +82,7 @@ def summarise(config: OptwConfig, rows: Sequence[Row]) -> Tables:
     for row in rows:
         file, vehicles = row["instance"].split()[0], int(row["setting"].split()[0])
         found = known.get((file, vehicles))
-        _require_agreement(row, file, found)
+        require_agreement(row, file, found)
         solved.append({**row, "file": file, "vehicles": vehicles, "known": found})
     kinds = grouped(
         ({**one, "kind": one["known"].status} for one in solved if one["known"]), "kind"
@@ -108,7 +108,14 @@ def summarise(config: OptwConfig, rows: Sequence[Row]) -> Tables:
     }
 
 
-def _require_agreement(row: Row, file: str, known: Known | None) -> None:
+def require_agreement(row: Row, file: str, known: Known | None) -> None:
+    """Refuse a plan above a proven optimum or its own bound, and a bound below a known profit.
+
+    Raises
+    ------
+    BenchError
+        If there is one: something must be wrong.
+    """
     bound = row["bound"]
     if bound is not None and row["profit"] > bound * (1 + TOLERANCE) + TOLERANCE:
         raise BenchError(f"{file}: {row['contender']} earns {row['profit']}, above its own {bound}")

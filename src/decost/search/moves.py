@@ -62,19 +62,24 @@ class Desk(NamedTuple):
     least_saving: float
 
 
-def make_desk(network: Network, team: Team) -> Desk:
-    """Make scratch for the moves of a team."""
-    vehicles, positions = team.nodes.shape
+def mean_profit(network: Network) -> float:
+    """Mean of the most that alternatives can earn, no bonus counted."""
     full = network.node["full_profit"][1 : network.alternatives + 1]
     if network.bonus > 0.0:
         full = np.where(full < network.bonus, full, full - network.bonus)
+    return float(full.mean()) if len(full) else 0.0
+
+
+def make_desk(network: Network, team: Team) -> Desk:
+    """Make scratch for the moves of a team."""
+    vehicles, positions = team.nodes.shape
     return Desk(
         some=np.empty(positions, dtype=np.int64),
         others=np.empty(positions, dtype=np.int64),
         gaps=np.empty((4, positions, LONGEST_SEGMENT + 1)),
         changed=np.empty(vehicles, dtype=np.int64),
         tried=np.empty((vehicles, vehicles), dtype=np.int64),
-        least_gain=EQUAL * float(full.mean()) if len(full) else 0.0,
+        least_gain=EQUAL * mean_profit(network),
         least_saving=EQUAL * network.horizon,
     )
 

@@ -93,17 +93,16 @@ class Notes(NamedTuple):
     absent: IntArray
 
 
-BEST, FOUND, ROUNDS, SCORE, PART, CYCLE, END, FINAL = range(8)
+BEST, FOUND, ROUNDS, SCORE, PART, CYCLE, END, FINAL, PRICE = range(9)
 """Figures: best profit, the round that found it, rounds in all, the current plan's score, rounds
 of this cycle so far, and of the whole cycle; the round that is expected to be the last, which may
-change at any time, and whether this cycle ends with it."""
+change at any time, and whether this cycle ends with it; the price of time on long routes."""
 
 
-def make_memory(team: Team) -> Memory:
-    """Make a memory of the routes of a team."""
-    figures = np.zeros(8)
+def make_memory(nodes: IntArray, size: IntArray) -> Memory:
+    """Make a memory of routes."""
+    figures = np.zeros(9)
     figures[BEST], figures[CYCLE], figures[END] = -1.0, FIRST_CYCLE, np.inf
-    nodes, size = team.nodes, team.size
     return Memory(nodes.copy(), size.copy(), nodes.copy(), size.copy(), figures)
 
 
@@ -187,6 +186,26 @@ def remove_string(
 
 
 @lean
+def draw_string(
+    size: int, spot: int, longest: int, state: RandomState
+) -> tuple[int, int, int, int]:
+    """Draw a part of a route around a position: the first of it, how many visits are removed.
+
+    Of these so many come first, and then come some that are kept.
+    """
+    length = int(draw(state) * min(longest, size)) + 1
+    kept = 0
+    if draw(state) < SPLIT:
+        while length + kept < size and draw(state) < KEEP:
+            kept += 1
+    low = max(1, spot - (length + kept) + 1)
+    high = min(spot, size + 1 - (length + kept))
+    first = low + int(draw(state) * (high - low + 1))
+    skip = 1 + int(draw(state) * (length - 1)) if kept > 0 and length > 1 else length
+    return first, length, skip, kept
+
+
+@lean
 def ruin(
     network: Network, team: Team, hints: Hints, seed: int, state: RandomState, touched: IntArray
 ) -> bool:
@@ -208,17 +227,7 @@ def ruin(
         r = team.where[stop]
         if r < 0 or touched[r]:
             continue
-        size = team.size[r]
-        length = int(draw(state) * min(longest, size)) + 1
-        kept = 0
-        if draw(state) < SPLIT:
-            while length + kept < size and draw(state) < KEEP:
-                kept += 1
-        spot = team.spot[stop]
-        low = max(1, spot - (length + kept) + 1)
-        high = min(spot, size + 1 - (length + kept))
-        first = low + int(draw(state) * (high - low + 1))
-        skip = 1 + int(draw(state) * (length - 1)) if kept > 0 and length > 1 else length
+        first, length, skip, kept = draw_string(team.size[r], team.spot[stop], longest, state)
         remove_string(network, team, r, first, length, skip, kept)
         touched[r] = 1
         if not refresh(network, team, r, first):
@@ -330,6 +339,28 @@ def recall(
 
 
 @lean
+def begin_round(figures: FloatArray) -> None:
+    """Plan the cycle: it is the last one if few rounds are left, and ends with them."""
+    left = figures[END] - figures[ROUNDS]
+    if figures[PART] == 0.0 and left <= LAST * figures[CYCLE]:
+        figures[FINAL] = 1.0
+    if figures[FINAL] > 0.0:
+        figures[CYCLE] = figures[PART] + max(1.0, left)
+
+
+@lean
+def end_round(figures: FloatArray) -> bool:
+    """Count a round; whether a new cycle begins, which is longer than the one before."""
+    figures[ROUNDS] += 1.0
+    figures[PART] += 1.0
+    if figures[PART] < figures[CYCLE] or figures[FINAL] > 0.0:
+        return False
+    figures[PART] = 0.0
+    figures[CYCLE] = float(int(LONGER * figures[CYCLE]))
+    return True
+
+
+@lean
 def anneal(
     network: Network,
     team: Team,
@@ -357,11 +388,7 @@ def anneal(
     touched[:] = 1
     done = 0
     while True:
-        left = figures[END] - figures[ROUNDS]
-        if figures[PART] == 0.0 and left <= LAST * figures[CYCLE]:
-            figures[FINAL] = 1.0
-        if figures[FINAL] > 0.0:
-            figures[CYCLE] = figures[PART] + max(1.0, left)
+        begin_round(figures)
         better = total(team) > figures[BEST] * (1.0 + EQUAL)
         if figures[PART] == 0.0 or better or draw(state) < POLISH:
             if not descend(network, team, desk, state, halt):
@@ -381,11 +408,7 @@ def anneal(
         if halt[0] or done >= rounds:
             return done
         done += 1
-        figures[ROUNDS] += 1.0
-        figures[PART] += 1.0
-        if figures[PART] >= figures[CYCLE] and figures[FINAL] == 0.0:
-            figures[PART] = 0.0
-            figures[CYCLE] = float(int(LONGER * figures[CYCLE]))
+        if end_round(figures):
             if not recall(network, team, every, memory.best_nodes, memory.best_size):
                 return FULL
             continue

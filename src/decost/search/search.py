@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
@@ -21,7 +22,8 @@ from decost.method.value import Scale, judged
 from decost.problem.instance import Instance, IntArray
 from decost.problem.plan import Solution, alternative_numbers
 from decost.search.construct import first_plan
-from decost.search.moves import make_desk
+from decost.search.long_routes import anneal_locally, make_jotter
+from decost.search.moves import make_desk, mean_profit
 from decost.search.ruin import (
     BEST,
     END,
@@ -36,6 +38,8 @@ from decost.search.ruin import (
     make_notes,
 )
 from decost.search.team import make_team
+from decost.search.tours import make_tours
+from decost.timeline.lengths import has_fixed_lengths, lengths_of
 from decost.timeline.network import Network, useful_network, useful_pairs
 from decost.timeline.routes import best_solution, stays_along
 
@@ -117,7 +121,10 @@ class Searches:
         )[:-1]
         hints = make_hints(network, longest)
         kind = instance.arrays.vehicle_type
-        self._searches = [_Search(network, kind, hints, routes, seed + k) for k in range(threads)]
+        kind_of_search = _LongSearch if has_fixed_lengths(network) else _TimedSearch
+        self._searches: list[_Search] = [
+            kind_of_search(network, kind, hints, routes, seed + k) for k in range(threads)
+        ]
 
     @property
     def value(self) -> float:
@@ -178,61 +185,38 @@ class Searches:
         return judged(self._instance, solution, details=details)
 
 
-class _Search:
+class _Search(ABC):
     """One search from given routes of alternatives, one a vehicle, by its own random generator."""
 
-    def __init__(
-        self,
-        network: Network,
-        kind: IntArray,
-        hints: Hints,
-        routes: Sequence[Sequence[int]],
-        seed: int,
-    ) -> None:
+    memory: Memory
+
+    def __init__(self, network: Network, kind: IntArray, hints: Hints, seed: int) -> None:
         self._network = network
         self._kind = kind
         self._hints = hints
         self._state = random_state(seed)
         self.most = np.inf
-        longest = max((len(stops) for stops in routes), default=0)
-        pieces = network.node["piece_last"] - network.node["piece_first"]
-        self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max())))
-        self.memory = make_memory(self._team)
-        known = network.alternative[1 : network.alternatives + 1]
+
+    def _begin_with(self, routes: Sequence[Sequence[int]]) -> None:
+        known = self._network.alternative[1 : self._network.alternatives + 1]
         for r, route in enumerate(routes):
             nodes = 1 + np.searchsorted(known, route)
-            start, end, _ = network.types[kind[r]].tolist()
+            start, end, _ = self._network.types[self._kind[r]].tolist()
             self.memory.size[r] = len(nodes)
             self.memory.nodes[r, : len(nodes) + 2] = [start, *nodes, end]
 
-    def _resize(self, stops: int, pieces: int) -> None:
-        """Make room for so many stops of a route and pieces of a function, or all there are."""
-        self._stops = min(stops, max(1, len(self._network.number)))
-        self._pieces = min(pieces, len(self._network.pieces))
-        self._team = make_team(self._network, self._kind, self._stops, self._pieces)
-        self._scratch = make_desk(self._network, self._team), make_notes(self._team)
-
     def run(self, rounds: int, halt: Halt) -> None:
-        """Search; whenever there is no room, make more and go on."""
+        """Search."""
         self.most = float(self.memory.figures[ROUNDS] + rounds)
         self.memory.figures[END] = self.most
-        while True:
-            left = int(self.most - self.memory.figures[ROUNDS])
-            answer = anneal(
-                self._network,
-                self._team,
-                self._hints,
-                self.memory,
-                *self._scratch,
-                self._state,
-                left,
-                halt,
-            )
-            entries = 8 * len(self._kind) * self._stops * self._pieces
-            if answer != FULL or halt[0] or entries > MOST_ENTRIES:
-                return
-            self._resize(2 * self._stops, 2 * self._pieces)
-            self.memory = _widened(self.memory, self._stops + 2)
+        self._anneal(halt)
+
+    @abstractmethod
+    def _anneal(self, halt: Halt) -> None: ...
+
+    @property
+    def _left(self) -> int:
+        return int(self.most - self.memory.figures[ROUNDS])
 
     @property
     def value(self) -> float:
@@ -243,6 +227,83 @@ class _Search:
         """List the alternatives of the best routes so far."""
         pairs = zip(self.memory.best_nodes, self.memory.best_size, strict=True)
         return [self._network.alternative[row[1 : size + 1]].tolist() for row, size in pairs]
+
+
+class _LongSearch(_Search):
+    """A search on routes of which only the length matters."""
+
+    def __init__(
+        self,
+        network: Network,
+        kind: IntArray,
+        hints: Hints,
+        routes: Sequence[Sequence[int]],
+        seed: int,
+    ) -> None:
+        super().__init__(network, kind, hints, seed)
+        self._lengths = lengths_of(network)
+        self._tours = make_tours(network, kind)
+        self._jotter = make_jotter(network, self._tours, hints, mean_profit(network))
+        self.memory = make_memory(self._tours.nodes, self._tours.size)
+        self._begin_with(routes)
+
+    def _anneal(self, halt: Halt) -> None:
+        anneal_locally(
+            self._network,
+            self._lengths,
+            self._tours,
+            self._hints,
+            self.memory,
+            self._jotter,
+            self._state,
+            self._left,
+            halt,
+        )
+
+
+class _TimedSearch(_Search):
+    """A search on routes with their time-profit functions."""
+
+    def __init__(
+        self,
+        network: Network,
+        kind: IntArray,
+        hints: Hints,
+        routes: Sequence[Sequence[int]],
+        seed: int,
+    ) -> None:
+        super().__init__(network, kind, hints, seed)
+        longest = max((len(stops) for stops in routes), default=0)
+        pieces = network.node["piece_last"] - network.node["piece_first"]
+        self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max())))
+        self.memory = make_memory(self._team.nodes, self._team.size)
+        self._begin_with(routes)
+
+    def _resize(self, stops: int, pieces: int) -> None:
+        """Make room for so many stops of a route and pieces of a function, or all there are."""
+        self._stops = min(stops, max(1, len(self._network.number)))
+        self._pieces = min(pieces, len(self._network.pieces))
+        self._team = make_team(self._network, self._kind, self._stops, self._pieces)
+        self._scratch = make_desk(self._network, self._team), make_notes(self._team)
+
+    def _anneal(self, halt: Halt) -> None:
+        """Search; whenever there is no room, make more and go on."""
+        while True:
+            answer = anneal(
+                self._network,
+                self._team,
+                self._hints,
+                self.memory,
+                *self._scratch,
+                self._state,
+                self._left,
+                halt,
+            )
+            entries = 8 * len(self._kind) * self._stops * self._pieces
+            if answer != FULL or halt[0] or entries > MOST_ENTRIES:
+                return
+            self._resize(2 * self._stops, 2 * self._pieces)
+            self.memory = _widened(self.memory, self._stops + 2)
 
 
 def _first_plan(instance: Instance, options: SearchOptions, deadline: Deadline) -> Solution:
@@ -268,6 +329,7 @@ def rehearse() -> None:
     """Call every kernel."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     search(instance, SearchOptions(iterations=1))
+    search(Instance(budget=9, xy=np.eye(3, 2), reward=[0, 2, 1]), SearchOptions(iterations=1))
 
 
 METHOD = Method(
