@@ -96,11 +96,6 @@ class Circuit(NamedTuple):
         """How many stops there are."""
         return len(self.reward)
 
-    def edges_of(self, route: Sequence[int]) -> IntArray:
-        """Give the edges of a route of stops, from the depot to the depot."""
-        nodes = np.array([0, *route, 0])
-        return self.number[nodes[:-1], nodes[1:]]
-
 
 class Cut(NamedTuple):
     """An inequality that every circuit obeys: weights of edges and stops are `most` at most.
@@ -171,11 +166,14 @@ class Program:
         groups = np.flatnonzero(np.bincount(circuit.group, minlength=1) > 1)
         same = np.flatnonzero(np.isin(circuit.group, groups))
         group = self._budget + 1 + pieces + np.searchsorted(groups, circuit.group[same])
+        equal = np.append(np.full(ends, 3.0 - ends), np.zeros(len(degree)))
+        most = np.concatenate([[UNITS], np.zeros(pieces), np.ones(len(groups))])
+        every, needed = np.arange(len(stays)), stops + np.arange(pieces)
         self._add_rows(
-            np.concatenate([np.full(ends, 3.0 - ends), 0.0 * degree, np.full(1 + pieces + len(groups), -np.inf)]),
-            np.concatenate([np.full(ends, 3.0 - ends), 0.0 * degree, [UNITS], np.zeros(pieces), np.ones(len(groups))]),
+            np.append(equal, np.full(len(most), -np.inf)),
+            np.append(equal, most),
             np.concatenate([degree, np.full(len(stays), self._budget), piece, piece, group]),
-            np.concatenate([both[0], np.arange(len(stays)), stops + np.arange(pieces), circuit.owner, same]),
+            np.concatenate([both[0], every, needed, circuit.owner, same]),
             np.concatenate([both[1], stays, np.ones(pieces), -np.ones(pieces), np.ones(len(same))]),
         )
 
@@ -186,10 +184,9 @@ class Program:
             weight = _weights(self.circuit, cut, edges)
             used = np.flatnonzero(weight)
             entries.append((np.full(len(used), row), used, weight[used]))
-        row, column, weight = (np.concatenate(part) for part in zip(*entries, strict=True))
-        column = column + len(self._low)
+        rows, columns, weights = _joined(entries)
         self.edges = np.append(self.edges, edges)
-        self._add_columns(np.zeros(len(edges)), (row, column, weight))
+        self._add_columns(np.zeros(len(edges)), (rows, columns + len(self._low), weights))
 
     def _ends(self, edges: IntArray) -> Entries:
         """Give the entries of edges in the rows of degrees and of the budget."""
@@ -217,8 +214,7 @@ class Program:
             entries.append((np.full(len(column), row), column, weights))
         most = np.array([cut.most for cut in cuts])
         self.cuts += cuts
-        parts = (np.concatenate(part) for part in zip(*entries, strict=True))
-        self._add_rows(np.full(len(cuts), -np.inf), most, *parts)
+        self._add_rows(np.full(len(cuts), -np.inf), most, *_joined(entries))
 
     def _add_columns(self, cost: FloatArray, entries: Entries) -> None:
         row, column, weight = entries
@@ -235,11 +231,17 @@ class Program:
             row[order].astype(np.int32),
             weight[order],
         )
-        self._low, self._high = np.append(self._low, np.zeros(size)), np.append(self._high, np.ones(size))
+        self._low = np.append(self._low, np.zeros(size))
+        self._high = np.append(self._high, np.ones(size))
         self._note(entries)
 
     def _add_rows(
-        self, least: FloatArray, most: FloatArray, row: IntArray, column: IntArray, weight: FloatArray
+        self,
+        least: FloatArray,
+        most: FloatArray,
+        row: IntArray,
+        column: IntArray,
+        weight: FloatArray,
     ) -> None:
         order = np.lexsort((column, row))
         first = len(self._most)
@@ -276,7 +278,8 @@ class Program:
         self._row, self._column = now[self._row[kept]], self._column[kept]
         self._weight = self._weight[kept]
         self._least, self._most = self._least[~idle], self._most[~idle]
-        self.cuts = [cut for cut, out in zip(self.cuts, idle[self._fixed_rows :], strict=True) if not out]
+        pairs = zip(self.cuts, idle[self._fixed_rows :], strict=True)
+        self.cuts = [cut for cut, out in pairs if not out]
         kept_basis = highspy.HighsBasis()
         kept_basis.col_status = basis.col_status
         kept_basis.row_status = [one for one, out in zip(status, idle, strict=True) if not out]
@@ -306,11 +309,13 @@ class Program:
         return Shares(value[: self._stops], value[self._offset :])
 
     def estimates(self, share: int, iterations: int) -> tuple[float, float]:
-        """Estimate the bounds if a share, of a stop or behind those of an edge, is 0 and if it is 1.
+        """Estimate the bounds if a share is 0, and if it is 1.
 
-        The solver does so many steps for it; what it has come to is no proof.
+        Shares of edges come behind those of stops. The solver does so many steps for it; what it
+        has come to is no proof.
         """
         highs = self._highs
+        highs.setOptionValue("time_limit", math.inf)
         column = share if share < self._stops else share - self._stops + self._offset
         basis = highs.getBasis()
         highs.setOptionValue("simplex_iteration_limit", iterations)
@@ -332,7 +337,7 @@ class Program:
 
     def is_empty(self) -> bool:
         """Whether it is proven that no circuit is within the limits, by the solver's last ray."""
-        _, there, ray = self._highs.getDualRay()
+        _, there, ray = self._highs.getDualRay()  # type: ignore[attr-defined]
         if not there:
             return False
         ray = np.array(ray)
@@ -343,7 +348,7 @@ class Program:
         """Bound what circuits within the limits earn, times `worth`, by prices of the rows."""
         price = np.where(np.isinf(self._least), np.maximum(price, 0.0), price)
         paid = self._weight * price[self._row]
-        gain = -np.bincount(self._column, weights=paid, minlength=len(self._low))
+        gain = -np.bincount(self._column, weights=paid, minlength=len(self._low)).astype(np.float64)
         gain[: self._offset] += self._value * worth
         bound = float(price @ self._most + np.maximum(gain * self._low, gain * self._high).sum())
         edge = np.zeros(len(self.circuit.tail))
@@ -359,7 +364,9 @@ class Program:
         """Say what edges gain at these prices that are not in the program."""
         circuit, nodes = self.circuit, self._stops + 1
         row, column, weight = self._ends(edges)
-        gain = -np.bincount(column, weights=weight * price[row], minlength=len(edges))
+        gain = -np.bincount(column, weights=weight * price[row], minlength=len(edges)).astype(
+            np.float64
+        )
         within, extra = np.zeros((nodes, nodes)), np.zeros(len(circuit.tail))
         for paid, cut in zip(price[self._fixed_rows :], self.cuts, strict=True):
             if paid > 0:
@@ -377,13 +384,18 @@ def _weights(circuit: Circuit, cut: Cut, edges: IntArray) -> FloatArray:
     return weight
 
 
+def _joined(parts: Sequence[Entries]) -> Entries:
+    rows, columns, weights = zip(*parts, strict=True)
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(weights)
+
+
 def _nothing() -> Entries:
     return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
 
 
 def _solver() -> highspy.Highs:
     highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    settings = {
+    settings: dict[str, bool | int | float | str] = {
         "output_flag": False,
         "threads": 1,
         "presolve": "off",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -244,18 +244,16 @@ class Circuits:
             bounds.append(branch.bound)
             if len(bounds) % PURGE == 0:
                 program.drop_idle_cuts()
-            missing = self._missing(prices)
-            cuts = self._cuts(shares)
+            missing, cuts = self._missing(prices), self._cuts(shares)
             if len(missing):
                 program.add_edges(missing)
-            elif self._stalled(branch, bounds) and (children := self._children(branch, shares, deadline)):
-                yield children
-                return
-            elif not cuts:
-                if children := self._children(branch, shares, deadline):
+            elif not cuts or self._stalled(branch, bounds):
+                children = self._children(branch, shares, deadline)
+                if children:
                     yield children
                     return
-                cuts = [self._judged(shares)]
+                if not cuts:
+                    cuts = [self._judged(shares)]
             program.add_cuts(cuts)
 
     def _stalled(self, branch: Branch, bounds: list[float]) -> bool:
@@ -270,12 +268,12 @@ class Circuits:
         circuit, edges = self._circuit, self._program.edges
         stops = circuit.stops
         low = np.zeros(stops + len(circuit.tail))
-        high = np.append(np.ones(stops), self._allowed)
+        high = np.append(np.ones(stops), self._allowed.astype(np.float64))
         for key, share in branch.fixed:
             low[key] = high[key] = share
             if key >= stops and share == 1.0:
-                for node in (circuit.tail[key - stops], circuit.head[key - stops]):
-                    low[: stops + 1][node - 1 if node else stops] = 1.0 if node else 0.0
+                ends = circuit.tail[key - stops], circuit.head[key - stops]
+                low[[node - 1 for node in ends if node]] = 1.0
         used = np.append(np.arange(stops), stops + edges)
         return np.minimum(low, high)[used], high[used]
 
@@ -360,6 +358,8 @@ class Circuits:
         best, chosen = -1.0, tried[0]
         if len(tried) > 1:
             for column in tried:
+                if deadline.left <= 0:
+                    break
                 losses = [
                     max(0.0, branch.bound - estimate)
                     for estimate in self._program.estimates(column, ITERATIONS)
@@ -382,7 +382,8 @@ def _walk(circuit: Circuit, edges: IntArray) -> list[int]:
             ways[circuit.head[edge]].append(int(edge))
     if not circuit.closed:  # the depot is left by the edge that leads from it
         ways[0] = [edge for edge in ways[0] if circuit.tail[edge] == 0]
-    route, node, used = [], 0, -1
+    route: list[int] = []
+    node, used = 0, -1
     while True:
         used = next(edge for edge in ways[node] if edge != used)
         node = int(circuit.head[used] if circuit.tail[used] == node else circuit.tail[used])

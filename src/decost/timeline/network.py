@@ -137,7 +137,7 @@ def binding_windows(arrays: Arrays, network: Network) -> BoolArray:
 
 def _shortest_ways(travel: FloatArray, place: int) -> FloatArray:
     """Give the shortest ways from a place to all others, by way of any."""
-    ways = travel[place].copy()
+    ways: FloatArray = travel[place].copy()
     ways[place] = 0.0
     open_places = np.ones(len(ways), dtype=np.bool_)
     for _ in range(len(ways)):
