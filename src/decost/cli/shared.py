@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 InstanceFile = Annotated[
     Path,
     typer.Argument(
-        help="Instance: JSON, table of places, Solomon or KU Leuven file; set: .npz, .jsonl, "
-        "Parquet or a folder of it."
+        help="Instance: JSON, table of places, Solomon, KU Leuven or OPLib file; set: .npz, "
+        ".jsonl, Parquet or a folder of it."
     ),
 ]
 PlanFile = Annotated[

@@ -1,8 +1,8 @@
 """Reading and writing instances, sets of instances and plans.
 
 A file is known by its content: JSON instances, tables (text, `.xlsx`, GeoJSON), `.jsonl`, `.npz`
-and Parquet sets, Solomon's VRPTW files, KU Leuven's (T)OPTW files, and files of tourist trips
-(TTDP).
+and Parquet sets, Solomon's VRPTW files, KU Leuven's (T)OPTW files, files of tourist trips (TTDP),
+and files of the orienteering problem (OPLib's, Tsiligirides' and Chao's).
 Files are data from outside: sizes are limited, nothing in them is executed, and every complaint
 names the file, the field and the value.
 """
@@ -28,6 +28,14 @@ from decost.files.instances import instance_dict, instance_of, pretty, with_vehi
 from decost.files.json import parsed
 from decost.files.limits import FormatError
 from decost.files.lines import holds_lines, read_lines
+from decost.files.orienteering import (
+    holds_oplib,
+    holds_paths,
+    holds_team,
+    read_oplib,
+    read_paths,
+    read_team,
+)
 from decost.files.parts import holds_parts, read_whole, write_parts
 from decost.files.plan_geojson import plan_as_geojson, require_degrees
 from decost.files.plans import read_solution, read_solutions
@@ -54,6 +62,14 @@ from decost.problem.versions import version_of
 
 __all__ = ["read", "read_any", "read_set", "read_solution", "read_solutions", "write"]
 
+_ORIENTEERING = (
+    (holds_oplib, read_oplib),
+    (holds_team, read_team),
+    (holds_paths, read_paths),
+)
+
+_FOR_OTHERS = "profit and truncate are for Solomon's and KU Leuven's files, and this"
+
 
 def read(
     path: str | Path,
@@ -70,7 +86,8 @@ def read(
     ----------
     path
         A JSON instance, a table of places (text, `.xlsx`, GeoJSON), a Solomon file, a KU Leuven
-        (T)OPTW file or a tourist trip (TTDP).
+        (T)OPTW file, a tourist trip (TTDP), or an orienteering problem of OPLib, Tsiligirides or
+        Chao.
     profit
         How to read a Solomon or KU Leuven file: "fixed" makes it an OPTW; "variable" lets a
         stay be longer than the service time by up to 30 and multiplies the profit with it.
@@ -153,10 +170,7 @@ def read_any(
         vehicles = beside.vehicles if isinstance(beside.vehicles, int) else None
         plain = profit == "fixed" and truncate == "auto"
         if not plain and (is_set or data.lstrip().startswith(b"{")):
-            raise FormatError(
-                f"{path}: profit and truncate are for Solomon's and KU Leuven's files, and this "
-                "one says both itself"
-            )
+            raise FormatError(f"{path}: {_FOR_OTHERS} one says both itself")
         if is_npz:
             instances = read_arrays(path, data)
         elif is_lines:
@@ -208,10 +222,7 @@ def _read_table(
     elif not is_book and features is None:
         return None
     if (profit, truncate) != ("fixed", "auto"):
-        raise FormatError(
-            f"{path}: profit and truncate are for Solomon's and KU Leuven's files, and this is a "
-            "table"
-        )
+        raise FormatError(f"{path}: {_FOR_OTHERS} is a table")
     if is_book:
         return read_workbook(path, data, beside)
     if features is not None:
@@ -347,6 +358,11 @@ def _read_text(
         return instance_of(path, parsed(path, text), beside.streets)
     if beside.streets is not None:
         raise FormatError(f"{path}: streets need places with lat and lon, and these have none")
+    for holds, reader in _ORIENTEERING:
+        if holds(text):
+            if (profit, truncate) != ("fixed", "auto"):
+                raise FormatError(f"{path}: {_FOR_OTHERS} is an orienteering problem")
+            return reader(path, text)
     vehicles = beside.vehicles if isinstance(beside.vehicles, int) else None
     # Of a file with more lines, or more words in a line, than an instance can have, the rest is
     # not looked at: what is there already is too much.
@@ -363,5 +379,5 @@ def _read_text(
             return read_trip(path, rows, profit, truncate, vehicles)
     raise FormatError(
         f"{path}: is no known format (JSON instance, table, .jsonl or .npz set, Solomon, "
-        "KU Leuven, TTDP)"
+        "KU Leuven, TTDP, OPLib, Tsiligirides, Chao)"
     )
