@@ -10,7 +10,18 @@ if TYPE_CHECKING:
 
 NAMES = (
     *("main", "gaps", "ablation", "solomon", "ils-time", "team", "sensitivity", "stay-ratio"),
-    *("ptar", "scaling", "methods", "rivals", "optw", "teams", "plug", "stays", "learning"),
+    *(
+        "ptar",
+        "scaling",
+        "methods",
+        "rivals",
+        "peers",
+        "optw",
+        "teams",
+        "plug",
+        "stays",
+        "learning",
+    ),
     *("people", "general", "trips", "cold-start", "time-profit", "cards", "curves"),
 )
 """All of them, in the order in which `decost bench all` runs them."""
