@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from importlib import import_module
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -274,3 +275,10 @@ PEERS: dict[str, Callable[[WholeProblem, float, int], Answer]] = {
 
 LIBRARIES = {"pyvrp": "pyvrp", "ortools": "ortools", "vrpsolver": "VRPSolverEasy"}
 """The library of each."""
+
+
+def plan(peer: str, problem: WholeProblem, seconds: float) -> tuple[Answer, float]:
+    """Let a planner plan; give its answer, and how many seconds it took."""
+    require_library(peer)
+    begin = perf_counter()
+    return PEERS[peer](problem, seconds, 0), perf_counter() - begin

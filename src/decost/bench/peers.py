@@ -2,18 +2,21 @@
 
 PyVRP, OR-Tools and VRPSolverEasy plan for fixed stays, as `decost.bench.peer_planners` models them,
 and their routes are checked as ours are. Files are a fixed fifth of each class: KU Leuven's for
-one and for two vehicles, and OPLib's. A file of published values (columns instance, best and
-ea4op) adds what the genetic algorithm EA4OP reaches on OPLib's, in seconds of its own machine.
-The tables are those of `decost bench rivals`: mean losses against the best plan that is known,
-and pairs. To compare fairly, let the command have one core (`taskset -c 0`), since `auto` has two
-threads.
+one and for two vehicles (in the folder `optw` of the data), and OPLib's (in `op`). A file of
+published values (columns instance, best and ea4op) adds what the genetic algorithm EA4OP reaches on
+OPLib's, in seconds of its own machine. The tables are those of `decost bench rivals`: mean losses
+against the best plan that is known, and pairs. To compare fairly, let the command have one core
+(`taskset -c 0`), since `auto` has two threads.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from decost import Instance, Result, make_solution, optimal_stays, read
@@ -21,10 +24,10 @@ from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.instances import file_names
 from decost.bench.measure import Measured, measure, row_of
-from decost.bench.peer_planners import PEERS, require_library, whole_problem
+from decost.bench.peer_planners import PEERS, Answer, plan, require_library, whole_problem
 from decost.bench.rivals import compared, losses_of, paired
 from decost.bench.schema import Bench, Config, Folders, Key, Row, Tables, Task
-from decost.compiling import clock
+from decost.method.result import Status
 
 FIFTH = {
     "OPTW c1": ("c102", "c107"),
@@ -45,17 +48,15 @@ EA4OP = Contender.of("ea4op")
 
 
 class PeersConfig(Config):
-    """The limit in seconds, and folders of files; families are all whose name holds a word.
+    """The limit in seconds, and a file of what is published of OPLib's.
 
-    `published` is a file of what is known of OPLib's.
+    Only families whose name holds one of some words are taken, if there are such words.
     """
 
-    selecting = Config.selecting | {"time_limit", "families", "optw", "op", "published"}
+    selecting = Config.selecting | {"time_limit", "families", "published"}
 
     time_limit: float = 5.0
     families: tuple[str, ...] = ()
-    optw: Path | None = None
-    op: Path | None = None
     published: Path | None = None
 
 
@@ -66,31 +67,30 @@ def list_tasks(config: PeersConfig, folders: Folders) -> list[Task]:
     for one in planners:
         if one.method in PEERS:
             require_library(one.method)
-    for family, path, vehicles in files_of(config):
+    for family, path, vehicles in files_of(config, folders.data or Path()):
         name = file_names([path])[0]
         keys = tuple(Key(family, name, one) for one in planners)
         work = partial(_measure, path, vehicles, planners)
         tasks.append(Task(keys, work, Measured, config.time_limit * len(planners)))
     if not tasks:
-        raise BenchError("peers: needs --optw FOLDER or --op FOLDER, and families that there are")
+        raise BenchError(f"--families {','.join(config.families)}: no name of one holds that")
     return tasks
 
 
-def files_of(config: PeersConfig) -> Iterator[tuple[str, Path, int]]:
+def files_of(config: PeersConfig, folder: Path) -> Iterator[tuple[str, Path, int]]:
     """List families, files and numbers of vehicles.
 
     Raises
     ------
     BenchError
-        If a folder lacks a file.
+        If a file is not there.
     """
     for family, names in FIFTH.items():
         if config.families and not any(word in family for word in config.families):
             continue
-        op = family.startswith("OP ")
-        folder, ending = (config.op, ".oplib") if op else (config.optw, ".txt")
-        for name in names if folder is not None else ():
-            path = folder / f"{name}{ending}" if folder is not None else Path()
+        for name in names:
+            place = f"op/{name}.oplib" if family.startswith("OP ") else f"optw/{name}.txt"
+            path = folder / place
             if not path.is_file():
                 raise BenchError(f"data {path}: there is no such file")
             yield family, path, 2 if "x2" in family else 1
@@ -107,17 +107,23 @@ def _measure(path: Path, vehicles: int, planners: Sequence[Contender]) -> list[R
 
 
 def measure_peer(contender: Contender, instance: Instance) -> Row:
-    """Let another planner plan, and measure that; its routes get their times from us."""
+    """Let another planner plan, and measure that; its routes get their times from us.
+
+    It has a process of its own: OR-Tools brings another version of HiGHS than ours, and what dies
+    there has found no plan.
+    """
     seconds = float(contender.get("time_limit") or 0)
     problem = whole_problem(instance)
-    begin = clock()
-    answer = PEERS[contender.method](problem, seconds, int(contender.get("seed") or 0))
-    took = clock() - begin
+    try:
+        with ProcessPoolExecutor(1, get_context("spawn")) as apart:
+            planning = apart.submit(plan, contender.method, problem, seconds)
+            answer, took = planning.result()
+    except BrokenProcessPool:
+        answer, took = Answer([]), seconds
     routes = [route for route in answer.routes if route]
     solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
-    proven = answer.proven and problem.exact
-    result = Result(instance, solution, "optimal" if proven else "feasible")
-    return row_of(result, contender, seconds=took)
+    status: Status = "optimal" if answer.proven and problem.exact else "feasible"
+    return row_of(Result(instance, solution, status), contender, seconds=took)
 
 
 def published_rows(config: PeersConfig, rows: Sequence[Row]) -> list[Row]:
@@ -174,4 +180,11 @@ def summarise(config: PeersConfig, rows: Sequence[Row]) -> Tables:
     }
 
 
-BENCH = Bench.load("peers", __doc__, PeersConfig, list_tasks, summarise)
+BENCH = Bench.load(
+    "peers",
+    __doc__,
+    PeersConfig,
+    list_tasks,
+    summarise,
+    data="KU Leuven's files in optw/ and OPLib's in op/",
+)
