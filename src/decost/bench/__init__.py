@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 NAMES = (
     *("main", "gaps", "ablation", "solomon", "ils-time", "team", "sensitivity", "stay-ratio"),
-    *("ptar", "scaling", "methods", "rivals", "op", "optw", "teams", "plug", "stays", "learning"),
-    *("people", "general", "trips", "cold-start", "time-profit", "cards", "curves"),
+    *("ptar", "scaling", "methods", "rivals", "peers", "op", "optw", "teams", "plug", "stays"),
+    *("learning", "people", "general", "trips", "cold-start", "time-profit", "cards", "curves"),
 )
 """All of them, in the order in which `decost bench all` runs them."""
 

@@ -161,6 +161,7 @@ class Known:
     value: float
     bound: float
     labels: int = 0
+    branches: int = 0
     proven: bool = False
 
 
@@ -170,7 +171,8 @@ def exact(instance: Instance, options: ExactOptions) -> Result:
     Partial routes are labels; one is dropped when another can do all it can, and when it
     cannot beat the best plan even by the bound of a relaxation, in which a route may come back
     to a stop for a penalty. The label that promises most is extended first, so that the promise
-    of the next one is a bound on every plan at any time.
+    of the next one is a bound on every plan at any time. Where windows hardly matter and routes
+    are long, branch and cut on the edges of the route takes their place (`decost.exact.circuits`).
     """
     return prove(instance, options, Deadline(options.time_limit))
 
@@ -217,17 +219,23 @@ def prove(
             return alternative_numbers(instance, plan.routes[0]), scale.value(plan)
 
         def search() -> None:
+            from decost.exact.circuits import search_circuits, suits  # which knows this file
+
             problem = Problem.of(instance)
             known.bound = min(known.bound, problem.full_profit)
             memory = options.memory_limit * 2**30
             other = None if better_plan is None else hear
-            for _ in _search(problem, known, memory, deadline, other):
+            if suits(instance, problem):
+                steps = search_circuits(instance, problem, known, options.seed, deadline, other)
+            else:
+                steps = _search(problem, known, memory, deadline, other)
+            for _ in steps:
                 reporter.report(known.value, known.value if known.proven else known.bound)
 
         if deadline.allows(graph_seconds(instance)):
             deadline.work(search)
     solution = best_solution(instance, [known.route])
-    details = {"labels": known.labels}
+    details = {"labels": known.labels, "branches": known.branches}
     return judged(instance, solution, bound=known.bound, proven=known.proven, details=details)
 
 

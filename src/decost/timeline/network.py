@@ -110,6 +110,43 @@ def useful_pairs(instance: Instance) -> int:
     return size * size
 
 
+def shift_length(network: Network) -> float:
+    """Give the time from when a vehicle of the type at hand begins until it is due."""
+    return float(network.node["latest"][network.end] - network.node["open"][network.start])
+
+
+def binding_windows(arrays: Arrays, network: Network) -> BoolArray:
+    """Tell which alternatives of a network have a window that the shift does not imply.
+
+    Whoever goes to another one on a shortest way, from the start and from there to the end, is
+    never before its window and never behind it.
+    """
+    nodes = slice(1, network.alternatives + 1)
+    node, place = network.node[nodes], network.node["place"]
+    out = _shortest_ways(network.travel, place[network.start])[place[nodes]]
+    home = _shortest_ways(network.travel.T, place[network.end])[place[nodes]]
+    kept = network.alternative[nodes]
+    begin, due = network.node["open"][network.start], network.node["latest"][network.end]
+    leave = due - home - network.slack
+    latest = np.minimum(arrays.close[kept], arrays.leave_by[kept] - arrays.min_stay[kept])
+    waits = arrays.open[kept] > begin + out + network.slack
+    longer = node["piece_last"] > node["piece_first"]
+    cut = longer & (arrays.leave_by[kept] < leave)
+    return np.asarray(waits | cut | (latest < leave - arrays.min_stay[kept]))
+
+
+def _shortest_ways(travel: FloatArray, place: int) -> FloatArray:
+    """Give the shortest ways from a place to all others, by way of any."""
+    ways: FloatArray = travel[place].copy()
+    ways[place] = 0.0
+    open_places = np.ones(len(ways), dtype=np.bool_)
+    for _ in range(len(ways)):
+        nearest = int(np.where(open_places, ways, np.inf).argmin())
+        open_places[nearest] = False
+        np.minimum(ways, ways[nearest] + travel[nearest], out=ways)
+    return ways
+
+
 def mirrored(network: Network) -> tuple[Network, bool]:
     """Look at a network backwards: time runs from the end to the start, from 0 on.
 
