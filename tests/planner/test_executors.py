@@ -172,3 +172,28 @@ def test_bundles_grow(instances: list[Instance]) -> None:
     assert sum(sizes) == 600
     assert sizes[0] == 1 < max(sizes) <= 300
     assert len(sizes) < 60
+
+
+def test_workers_that_come_later_have_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are more workers than at first, more is given out at a time."""
+    monkeypatch.setattr(executors, "ROLL_CALL", 0.0)
+    given: list[int] = []
+
+    class Growing(Executor):
+        num_workers = 1
+
+        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            given.append(*args)
+            future: Future[Any] = Future()
+            future.set_result(None)
+            return future
+
+    pool = Growing()
+    tasks = ((k, (k,)) for k in range(20))
+    answers = executors.as_done(pool, int, tasks, lambda: 2 * executors.worker_count(pool))
+    next(answers)
+    assert given == [0, 1]
+    pool.num_workers = 4
+    next(answers)
+    assert given == list(range(9))  # one is done, and eight wait
+    assert sum(1 for _ in answers) == 18

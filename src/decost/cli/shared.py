@@ -64,7 +64,10 @@ def workers_of(cluster: str | None) -> Iterator[Any]:
         return
     from decost.cluster.connection import connect
 
-    with connect(cluster) as found:
+    def waiting() -> None:
+        typer.echo(f"decost: {cluster} has no workers yet; waiting for the first", err=True)
+
+    with connect(cluster, waiting=waiting) as found:
         count = f"{found.workers} worker{'s' * (found.workers != 1)}"
         typer.echo(f"decost: {count}, watch them at {found.dashboard}", err=True)
         yield found

@@ -6,7 +6,7 @@ import logging
 import pkgutil
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ DEATHS = 20
 SETTINGS = {
     "distributed.scheduler.allowed-failures": DEATHS,
     "distributed.worker.profile.enabled": False,  # looks at every thread a hundred times a second
+    "distributed.admin.tick.interval": "1s",  # of itself every 20 ms, 1% of a core each
+    "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.system-monitor.gil.enabled": False,
 }
@@ -54,7 +56,7 @@ class Cluster:
 
 
 @contextmanager
-def connect(words: str) -> Iterator[Cluster]:
+def connect(words: str, *, waiting: Callable[[], object] = lambda: None) -> Iterator[Cluster]:
     """Start workers, or connect to those that are there.
 
     Parameters
@@ -62,6 +64,8 @@ def connect(words: str) -> Iterator[Cluster]:
     words
         "local:4" for so many processes on this machine, which end with this, or the address of a
         scheduler: "tcp://host:8786".
+    waiting
+        Called if a scheduler has no workers yet; this waits for the first.
 
     Raises
     ------
@@ -80,7 +84,9 @@ def connect(words: str) -> Iterator[Cluster]:
         ) from None
     _be_quiet()
     with _client(distributed, words, int(local[1]) if local else 0) as client:
-        client.wait_for_workers(1, timeout=None if not local else 60)
+        if not client.nthreads():
+            waiting()
+            client.wait_for_workers(1)
         _require_version(words, client)
         count = sum(client.nthreads().values())
         executor = client.get_executor(pure=False)

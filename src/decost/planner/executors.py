@@ -51,10 +51,19 @@ class UnfinishedError(RuntimeError):
 
 
 def worker_count(executor: Executor) -> int:
-    """Say how many tasks an executor does at a time, as far as it tells."""
+    """Say how many tasks an executor does at a time, as far as it tells.
+
+    Raises
+    ------
+    UnfinishedError
+        If it has died.
+    """
     client = getattr(executor, "_client", None)  # Dask's
     if client is not None:
-        return max(1, int(sum(client.nthreads().values())))
+        try:
+            return max(1, int(sum(client.nthreads().values())))
+        except (OSError, RuntimeError) as error:
+            raise UnfinishedError(_death(error)) from error
     for name in ("_max_workers", "num_workers"):  # the standard library's, and mpi4py's
         count = getattr(executor, name, None)
         if isinstance(count, int) and count > 0:
