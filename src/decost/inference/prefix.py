@@ -16,7 +16,7 @@ import numpy as np
 from decost.compiled import Halt
 from decost.inference.problems import SYMMETRIES, Tables, network_of
 from decost.inference.rows import Floats, add, copy, dot, exp, multiply, row, silu, vectors
-from decost.inference.shapes import PAIR_FEATURES, TOKEN_FEATURES, NetworkConfig
+from decost.inference.shapes import PAIR_FEATURES, NetworkConfig, token_features
 from decost.inference.view import Scene, describe
 from decost.inference.walks import NO_SHARE, State, Walks, Wish, begin, choose, go_home, move
 from decost.problem.instance import FloatArray, IntArray
@@ -148,7 +148,7 @@ class PrefixPlanner:
             first=np.zeros(states + 1, dtype=np.int64),
             sample=np.zeros(states, dtype=np.int64),
             node=np.zeros(rows, dtype=np.int64),
-            tokens=floats(rows, TOKEN_FEATURES),
+            tokens=floats(rows, token_features(self.config)),
             pairs=floats(PAIR_FEATURES, size, size),
             bias=floats(states, heads, size, wide),
             space=np.empty((5, size)),
@@ -257,6 +257,7 @@ def show(
         state.live[s],
         position,
         promising,
+        state.vehicles[s],
         scene,
     )
     scratch.first[k + 1] = first + count
