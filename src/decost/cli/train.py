@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic.fields import FieldInfo
 
 from decost.cli.options import Fields, SchemaCommand, given_options
 from decost.cli.printing import duration
@@ -18,12 +20,23 @@ class TrainCommand(SchemaCommand):
 
     def fields_of(self, given: dict[str, Any], rest: list[str]) -> Fields:
         """Choose by the first word whether it is a network or a heatmap that is trained."""
-        from decost.learn.config import AntsConfig, TrainConfig
+        from decost.learn.config import TEACHER_RECIPE, AntsConfig, TrainConfig
 
         if given.get("kind") != "gfacs":
-            return TrainConfig.model_fields
+            return dict(TrainConfig.model_fields) | {
+                name: _with_recipe(TrainConfig.model_fields[name], value)
+                for name, value in TEACHER_RECIPE.items()
+            }
         fields = AntsConfig.model_fields
         return {name: field for name, field in fields.items() if name != "network"}
+
+
+def _with_recipe(field: FieldInfo, value: object) -> FieldInfo:
+    """Say in a setting's description what it is by default with the exact teacher."""
+    told = copy(field)
+    shown = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+    told.description = f"{field.description}; with --teacher exact {shown}"
+    return told
 
 
 def run(

@@ -141,7 +141,11 @@ class TrainConfig(RunConfig, NetworkConfig):
     temperature: float = Field(
         default=0.005, gt=0, le=1, description="loss that a teacher to imitate makes light of"
     )
-    start: str = Field(default="", description="weights to begin with: a file or a model's name")
+    start: str = Field(
+        default="",
+        description="weights to begin with, of a network with the shape of the run (layers, width,"
+        " heads, ...): a file or a model's name",
+    )
     device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")
     threads: int = Field(
         default=0, ge=0, le=1024, description="threads, of which --parts are of use; 0: one a core"

@@ -62,7 +62,7 @@ class Crew:
             ]
         )
         dist.all_reduce(flat)
-        pieces = flat.split([parameter.numel() for parameter in parameters])
+        pieces = torch.split(flat, [parameter.numel() for parameter in parameters])
         found: Gradients = [
             piece.view_as(parameter) if known else None
             for piece, parameter, known in zip(pieces, parameters, some, strict=True)

@@ -46,6 +46,9 @@ BATCH = ("travel", "open", "close", "leave_by", "reward", "min_stay", "rate", "l
 PROBLEM = ("node", "latest", "time_unit", "profit_unit")
 """What else it has to know (`decost.learn.features.Problems`)."""
 
+GIVEN = "given_{}"
+"""What these are called among the tensors of an episode, where `reward` is something else."""
+
 
 class InstanceGenerator(Generator):  # type: ignore[misc]
     """Draws instances of a family of `decost.generate`; others in every call."""
@@ -70,8 +73,8 @@ def episodes(instances: Sequence[Instance]) -> TensorDict:
             raise ValueError(f"{one.name}: rl4co's policies plan for one vehicle and plain stops")
     problems = load_problems(instances, least=2)
     features = problems.node_features()
-    tensors = {name: getattr(problems.batch, name) for name in BATCH}
-    tensors |= {name: getattr(problems, name) for name in PROBLEM}
+    tensors = {GIVEN.format(name): getattr(problems.batch, name) for name in BATCH}
+    tensors |= {GIVEN.format(name): getattr(problems, name) for name in PROBLEM}
     tensors |= {"locs": features[..., :2] + 0.5, "features": features[..., 2:]}
     return TensorDict(tensors, batch_size=[len(instances)])
 
@@ -159,25 +162,26 @@ class OPTWVPEnv(RL4COEnvBase):  # type: ignore[misc]
 
     def select_start_nodes(self, td: TensorDict, num_starts: int) -> Tensor:
         """Start at the stops that can be first, again from the first one if there are fewer."""
-        order = td["action_mask"][:, 1:].float().argsort(1, descending=True, stable=True) + 1
+        order = td["action_mask"][:, 1:].float().argsort(dim=1, descending=True, stable=True) + 1
         many = td["action_mask"][:, 1:].sum(1)  # (batch,)
         turn = torch.arange(num_starts, device=td.device)[:, None] % many.clamp(min=1)
         start = order.gather(1, turn.t()).where(many[:, None] > 0, 0)  # (batch, start)
-        return start.t().flatten()  # all instances with the first start, then with the second
+        starts: Tensor = start.t().flatten()  # all instances with the first start, then the second
+        return starts
 
 
 def _problems(td: TensorDict) -> Problems:
     """Read the problems of episodes, each of them a batch of its own sample."""
-    batch = Batch(**{name: td[name] for name in BATCH})
-    count = len(td["node"])
+    batch = Batch(**{name: td[GIVEN.format(name)] for name in BATCH})
+    given = {name: td[GIVEN.format(name)] for name in PROBLEM}
     return Problems(
         tables=cast(Tables, None),  # for kernels, of which none is called here
         batch=batch,
-        stop=td["node"],
-        latest_by_detour=td["latest"],
+        stop=given["node"],
+        latest_by_detour=given["latest"],
         xy=td["locs"],
-        vehicles=td["node"].new_ones(count),
-        **{name: td[name] for name in PROBLEM},
+        vehicles=given["node"].new_ones(len(td)),
+        **given,
     )
 
 

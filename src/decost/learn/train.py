@@ -24,7 +24,7 @@ from decost.exact.exact import values_to_go
 from decost.inference.paper import STAY_DECODERS
 from decost.inference.policy import LIKELIEST
 from decost.inference.problems import turns_of
-from decost.inference.shapes import OUTLOOK_FEATURES, tensor_shapes
+from decost.inference.shapes import OUTLOOK_FEATURES, NetworkConfig, tensor_shapes
 from decost.inference.weights import model_path
 from decost.learn import runs
 from decost.learn.checkpoint import Network, load_weights
@@ -161,10 +161,22 @@ def _network(config: TrainConfig) -> Network:
             tensors["embed.0.weight"] = pad(known, (0, OUTLOOK_FEATURES))
         shapes = tensor_shapes(config.network_config())
         if {name: tuple(table.shape) for name, table in tensors.items()} != shapes:
-            raise TrainError(f"start = {config.start}: its network has another shape")
+            raise TrainError(
+                f"start = {config.start}: its network has another shape, {_shape(network.config)},"
+                f" than the run, {_shape(config)}"
+            )
         start.load_state_dict(tensors)
         return start
     return _random_network(config)
+
+
+def _shape(config: NetworkConfig) -> str:
+    """Say which tensors a network has."""
+    parts = f"{config.layers} layers, width {config.width}, {config.heads} heads"
+    more = ", outlook" * config.outlook + f", features {config.features}" * (
+        config.network == "paper"
+    )
+    return f"{config.network}: {parts}, feed-forward {config.feed_forward}{more}"
 
 
 def _random_network(config: TrainConfig) -> Network:
