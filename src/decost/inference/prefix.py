@@ -17,7 +17,7 @@ from decost.compiled import Halt
 from decost.inference.problems import SYMMETRIES, Tables, network_of
 from decost.inference.rows import Floats, add, copy, dot, exp, multiply, row, silu, vectors
 from decost.inference.shapes import PAIR_FEATURES, NetworkConfig, token_features
-from decost.inference.view import Scene, describe
+from decost.inference.view import describe_state
 from decost.inference.walks import NO_SHARE, State, Walks, Wish, begin, choose, go_home, move
 from decost.problem.instance import FloatArray, IntArray
 
@@ -235,30 +235,17 @@ def show(
 ) -> None:
     """Write the candidates of a state, and the bias of the attention between them."""
     first, size = scratch.first[k], scratch.pairs.shape[1]
-    scene = Scene(
+    count = describe_state(
+        tables,
+        b,
+        state,
+        s,
+        position,
+        promising,
         scratch.node[first : first + size],
         scratch.tokens[first : first + size],
         scratch.pairs,
-        scratch.space[0],
-        scratch.space[1],
-        scratch.space[2],
-        scratch.space[3],
-        scratch.space[4],
-    )
-    count = describe(
-        tables,
-        b,
-        state.place[s],
-        state.time[s],
-        state.front[s, 2],
-        state.pool[s],
-        state.pieces[s],
-        state.start[s],
-        state.live[s],
-        position,
-        promising,
-        state.vehicles[s],
-        scene,
+        scratch.space,
     )
     scratch.first[k + 1] = first + count
     pairs, heads = scratch.pairs, scratch.bias.shape[1]

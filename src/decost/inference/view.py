@@ -16,6 +16,7 @@ from decost.compiled import lean
 from decost.inference.problems import Tables
 from decost.inference.rows import Floats
 from decost.inference.shapes import TOKEN_FEATURES
+from decost.inference.walks import State
 from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.profile import best_part
 
@@ -224,6 +225,37 @@ def describe(
             scene.pairs[4, a, c] = min(pay * max(0.0, min(most, longest)), FAR)
             scene.pairs[5, a, c] = 1.0 if most < 0.0 else 0.0
     return count
+
+
+@lean
+def describe_state(
+    tables: Tables,
+    b: int,
+    state: State,
+    s: int,
+    position: int,
+    promising: int,
+    node: IntArray,
+    tokens: Floats,
+    pairs: Floats,
+    space: FloatArray,
+) -> int:
+    """Write the candidates of one sample's state into given room; return how many there are."""
+    return describe(
+        tables,
+        b,
+        state.place[s],
+        state.time[s],
+        state.front[s, 2],
+        state.pool[s],
+        state.pieces[s],
+        state.start[s],
+        state.live[s],
+        position,
+        promising,
+        state.vehicles[s],
+        Scene(node, tokens, pairs, space[0], space[1], space[2], space[3], space[4]),
+    )
 
 
 @lean

@@ -22,7 +22,7 @@ from decost.inference.prefix import PrefixPlanner
 from decost.inference.problems import Tables, Turn, load_tables, network_of, turns_of
 from decost.inference.rows import Floats
 from decost.inference.shapes import PAIR_FEATURES, NetworkConfig, token_features
-from decost.inference.view import Scene, describe
+from decost.inference.view import describe_state
 from decost.inference.walks import NO_SHARE, Walks, Wish, begin, move, room_for_walks
 from decost.learn.network import PrefixNetwork
 from decost.learn.teacher import Values
@@ -182,7 +182,7 @@ def _follow(tables: Tables, nodes: IntArray, wish: Wish, walks: Walks) -> None:
 class Sights(NamedTuple):
     """What a network sees at some states, and which of the candidates it took.
 
-    Home is the first candidate of each; `open` says whether it may be chosen.
+    The first candidate of each is going home; `home` says whether that may be chosen.
     """
 
     row: IntArray
@@ -190,7 +190,7 @@ class Sights(NamedTuple):
     step: IntArray
     many: IntArray
     chosen: IntArray
-    open: BoolArray
+    home: BoolArray
     node: IntArray
     tokens: Floats
     pairs: Floats
@@ -218,7 +218,7 @@ def _room(states: int, width: int, config: NetworkConfig) -> Sights:
         step=np.zeros(states, dtype=np.int64),
         many=np.zeros(states, dtype=np.int64),
         chosen=np.zeros(states, dtype=np.int64),
-        open=np.ones(states, dtype=np.bool_),
+        home=np.ones(states, dtype=np.bool_),
         node=np.zeros((states, width), dtype=np.int64),
         tokens=np.zeros((states, width, token_features(config)), dtype=np.float32),
         pairs=np.zeros((states, PAIR_FEATURES, width, width), dtype=np.float32),
@@ -262,34 +262,21 @@ def _see(
                 if k < nodes.shape[2] and wanted[b, s, k] and state.many[s] > 1:
                     width[0] = max(width[0], state.many[s])
                     if len(sights.row) > 0:
-                        scene = Scene(
+                        count = describe_state(
+                            tables,
+                            b,
+                            state,
+                            s,
+                            0,
+                            promising,
                             sights.node[total],
                             sights.tokens[total],
                             sights.pairs[total],
-                            space[0],
-                            space[1],
-                            space[2],
-                            space[3],
-                            space[4],
-                        )
-                        count = describe(
-                            tables,
-                            b,
-                            state.place[s],
-                            state.time[s],
-                            state.front[s, 2],
-                            state.pool[s],
-                            state.pieces[s],
-                            state.start[s],
-                            state.live[s],
-                            0,
-                            promising,
-                            state.vehicles[s],
-                            scene,
+                            space,
                         )
                         sights.row[total], sights.sample[total] = b, s
                         sights.step[total], sights.many[total] = k, count
-                        sights.open[total] = not state.held[s]
+                        sights.home[total] = not state.held[s]
                         sights.chosen[total] = -1
                         for c in range(count):
                             if sights.node[total, c] == node:
@@ -314,7 +301,7 @@ def log_probabilities(
             continue
         width = int(seen.many[part[0]])
         live = np.arange(width) < seen.many[part][:, None]  # (state, candidate)
-        live[:, 0] = seen.open[part]
+        live[:, 0] = seen.home[part]
 
         def tensor(table: np.ndarray) -> Tensor:
             return torch.from_numpy(np.ascontiguousarray(table)).to(device)
@@ -404,7 +391,7 @@ def imitation(
         if first is not None:
             wanted &= np.arange(wanted.shape[2]) >= first[number][:, None, None]
         seen = sights(leg, wanted, config)
-        known = (seen.chosen > 0) | ((seen.chosen == 0) & seen.open)
+        known = (seen.chosen > 0) | ((seen.chosen == 0) & seen.home)
         weights = np.zeros(seen.node.shape, dtype=np.float32)
         weights[known, seen.chosen[known]] = 1.0
         total = total + weighted_loss(network, seen, weights, device)
