@@ -16,7 +16,7 @@ CARRIED := src/decost/kernels
 .PHONY: help setup demo test valhalla fuzz lint docs tables wheel cold-start limits clean
 
 help:
-	@echo "make demo    set up, plan the example day trip, write out/city.png"
+	@echo "make demo    set up, plan the example day trip, by a proof and by a network, write out/city.png"
 	@echo "make test    set up, run the tests"
 	@echo "make valhalla  set up, fetch the routing engine for the tests of streets, which else replay its answers"
 	@echo "make fuzz    set up, look for faults with random instances for MINUTES=30"
@@ -47,7 +47,9 @@ $(READY): $(PLANNER)
 
 demo: $(PLANNER)
 	@mkdir -p out
-	@$(RUN) -m decost solve examples/data/city.json --plot out/city.png
+	@$(RUN) -m decost.cli.prepare decost 2> /dev/null & \
+	$(RUN) -m decost solve examples/data/city.json > /dev/null; wait
+	@$(RUN) -m decost solve examples/data/city.json --beside decost --plot out/city.png
 
 test: setup
 	$(RUN) -m pytest -n 2 --dist loadfile

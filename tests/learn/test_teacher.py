@@ -13,13 +13,7 @@ from decost import Instance, generate, optimal_stays, solve
 from decost.learn.features import Problems, load_problems
 from decost.learn.losses import regret
 from decost.learn.rollout import Rollout, optimal_profit, roll_out, sampled_choice
-from decost.learn.teacher import (
-    choice_probabilities,
-    expert_routes,
-    forced_first,
-    grade,
-    lesson,
-)
+from decost.learn.teacher import grade, lesson
 from odd_instances import all_routes, brute_force, odd_instance
 from policies import RandomPolicy, metric, routes_of, small_network
 
@@ -238,46 +232,3 @@ def test_lesson_is_one_or_the_other() -> None:
         assert float(loss) == pytest.approx(float(expected))
         assert float(regrets) == pytest.approx(float(missed))
         assert not regrets.requires_grad
-
-
-@pytest.mark.parametrize("vehicles", [1, 3])
-def test_a_plan_that_is_followed(vehicles: int) -> None:
-    """The first sample earns what the search did, vehicle by vehicle; the others are drawn."""
-    some = generate("paper", nodes=25, window=300, count=4, seed=3, vehicles=vehicles)
-    problems = load_problems(some)
-    plans = expert_routes(some, problems, rounds=50)
-    draw = sampled_choice(torch.Generator().manual_seed(0))
-    policy = RandomPolicy(0, stays=False)
-    rollout = roll_out(policy, problems, 3, forced_first(plans, draw), keep_choices=True)
-    profit, _ = optimal_profit(problems, rollout.nodes)
-    searched = [solve(one, method="search", iterations=50, time_limit=None) for one in some]
-    assert profit[:, 0].tolist() == pytest.approx([result.profit for result in searched])
-    for row, result in enumerate(searched):
-        earned = sorted((route.profit for route in result.solution.routes), reverse=True)
-        routes = routes_of(problems, rollout, row, 0)
-        assert [optimal_stays(some[row], [route]).profit for route in routes] == pytest.approx(
-            [profit for profit in earned if profit > 0.0]
-        )
-    assert not (rollout.nodes[:, 1] == rollout.nodes[:, 0]).all()
-    told, free = choice_probabilities(rollout)
-    assert torch.allclose(told.sum(2), rollout.log_probability.to(told))
-    states = sum(1 for _ in free_states(rollout))
-    assert int(free.sum()) == states
-
-
-def test_a_choice_out_of_sight() -> None:
-    """What the network does not look at is no choice of its, however the plan goes on."""
-    unseen = torch.tensor([[[-0.7, -0.7, -torch.inf]]])
-    nothing = torch.zeros(1, 1)
-    rollout = Rollout(
-        nodes=torch.tensor([[[2, 1]]]),
-        log_probability=nothing,
-        entropy=nothing.sum(),
-        total_entropy=nothing,
-        stays=torch.zeros(1, 1, 2),
-        ways=torch.zeros(1, 1, 2),
-        choices=[unseen, unseen],
-    )
-    told, free = choice_probabilities(rollout)
-    assert told.tolist() == [[[0.0, pytest.approx(-0.7)]]]
-    assert free.tolist() == [[[False, True]]]

@@ -73,7 +73,7 @@ def test_reward(
     if optimal:
         changes |= {"network": "prefix", "ptar": False}
     run = trained(tmp_path, epochs=1, **changes)
-    assert len(rollouts) == len(rewards) == 2 * module.PARTS
+    assert len(rollouts) == len(rewards) == 2 * run.config.parts
     means = []
     for (problems, rollout), found in zip(rollouts, rewards, strict=True):
         expected = np.zeros(found.shape)

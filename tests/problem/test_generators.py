@@ -456,3 +456,34 @@ def test_people_has_hours_of_its_own(changes: dict[str, Any], message: str) -> N
     """What has no effect is refused."""
     with pytest.raises(ValueError, match=message):
         generate("people", **changes)
+
+
+def test_free_is_the_paper_without_windows() -> None:
+    """Places, rates, lengths of stays and the budget are the paper's; all is always open."""
+    free, paper = (generate(name, nodes=20, count=3, seed=4) for name in ("free", "paper"))
+    for one, other in zip(free, paper, strict=True):
+        assert one.name == other.name.replace("paper", "free")
+        assert np.array_equal(one.xy, other.xy)
+        assert one.budget == other.budget
+        assert np.array_equal(one.piece_rate, other.piece_rate)
+        assert np.array_equal(one.piece_length, other.piece_length)
+        assert (one.open == 0.0).all()
+        assert np.isinf(one.close[1:]).all()
+
+
+def test_rewards_are_like_benchmark_files() -> None:
+    """Most stops can be visited alone; profits are fixed, or go on at the rate of the reward."""
+    kinds = set()
+    for one in generate("rewards", nodes=30, count=40, seed=2):
+        alone = one.travel[0] + one.min_stay + one.travel[:, 0]
+        reachable = (alone <= one.budget) & (one.travel[0] <= one.close + 1e-9)
+        assert reachable[1:].mean() > 0.5
+        assert (one.close <= one.budget + 1e-9).all()
+        variable = len(one.piece_rate) > 0
+        if variable:
+            assert one.reward[1:] == pytest.approx(one.piece_rate * one.min_stay[1:])
+        else:
+            assert (one.reward == one.reward.round()).all()
+        timed = (one.close - one.open < one.budget - 1e-9).mean()
+        kinds.add((variable, timed > 0.9))
+    assert kinds == {(False, False), (False, True), (True, False), (True, True)}

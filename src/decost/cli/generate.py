@@ -11,7 +11,7 @@ from decost.cli.shared import InputError
 
 
 def run(
-    family: Annotated[str, typer.Argument(help="paper, mixed or people.")],
+    family: Annotated[str, typer.Argument(help="paper, mixed, free, rewards or people.")],
     out: Annotated[
         Path,
         typer.Option(help=".npz, .jsonl, .parquet or a folder of it; for one instance also .json."),

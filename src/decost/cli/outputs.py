@@ -51,6 +51,8 @@ class Outputs:
     streets: Any = None
     """What knows ways along streets."""
     as_json: bool = False
+    remark: str = ""
+    """A line more about the plan, in print and in its picture."""
 
     @property
     def printed(self) -> bool:
@@ -126,7 +128,7 @@ class Outputs:
         elif self.out is not None:
             write(result, self.out, date=self._dates(), ways=self._ways(result))
         if self.plot is not None:
-            draw(result.instance, result.solution, self.plot, self._ways(result))
+            draw(result.instance, result.solution, self.plot, self._ways(result), self.remark)
 
     def _ways(self, result: Result) -> Any:
         """Give the ways along streets if they are known, and something shows them."""

@@ -125,13 +125,13 @@ def require_picture(path: Path) -> None:
         raise InputError(f"{path}: a picture must end in {', '.join(some)} or {last}")
 
 
-def draw(instance: Instance, solution: Any, path: Path, ways: Any = None) -> None:
+def draw(instance: Instance, solution: Any, path: Path, ways: Any = None, remark: str = "") -> None:
     """Draw a plan to a file."""
     from decost.show.page import save_figure
     from decost.show.plan import plot_plan
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        save_figure(plot_plan(instance, solution, ways=ways), path)
+        save_figure(plot_plan(instance, solution, ways=ways, remark=remark), path)
     for words in dict.fromkeys(str(one.message) for one in said):
         typer.echo(f"decost: {words}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,6 +84,10 @@ def run(
         bool, typer.Option("--explain", help="Say why stops are left out, in 2 s unless told.")
     ] = False,
     explain_time: ExplainTime = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="METHOD", help="Say what this method earns, too, and how fast."),
+    ] = None,
     cluster: Cluster = None,
 ) -> None:
     """Plan the visits of an instance, or of every instance of a set.
@@ -112,6 +117,8 @@ def run(
     outputs.require(None if is_set else instances[0])
     if is_set:
         _require_for_a_set(file, start, explain=explain)
+        if beside is not None:
+            raise InputError(f"--beside {beside}: {file} holds a set; it is for one instance")
     elif cluster is not None:
         raise InputError(f"--cluster {cluster}: is for sets, and {file} holds one instance")
     if restart and not (is_set and out is not None):
@@ -132,8 +139,26 @@ def run(
         options["start"] = _read_start(start, method, instances[0])
     with best_so_far(method) as watched:
         result = solve(instances[0], method, **options, **watched)
+    if beside is not None:
+        outputs = replace(outputs, remark=_compared(result, beside, seed))
     _show(result, outputs, as_json, explain, explain_time)
     end_by_status([result.status])
+
+
+def _compared(result: Result, method: str, seed: int) -> str:
+    """Say what another method earns of the same, and in which time when all is loaded."""
+    from decost.planner.door import get_method, prepare, solve
+
+    prepare(method)
+    for _ in range(2):  # the first plan also loads what the second one is made with
+        other = solve(result.instance, method, seed=seed)
+    told = f"{other.profit:.6g} by {method} in {1000 * other.runtime:.1f} ms"
+    if result.profit > 0.0:
+        share = f"{100 * other.profit / result.profit:.1f}%"
+        proven = "the most that is possible" if result.status == "optimal" else "this plan"
+        told += f", {share} of {proven}"
+    what = get_method(method).description.partition(":")[2].strip().rstrip(".")
+    return f"{told} ({what})" if what else told
 
 
 def _show(
@@ -143,6 +168,8 @@ def _show(
     outputs.write_plan(result)
     if not as_json and not outputs.printed:
         print_plan(result)
+        if outputs.remark:
+            typer.echo(outputs.remark)
     explanation = outputs.explain(result, seconds) if explain or outputs.report else None
     outputs.write_report(result, explanation)
     if as_json:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic.fields import FieldInfo
 
 from decost.cli.options import Fields, SchemaCommand, given_options
 from decost.cli.printing import duration
@@ -18,12 +20,23 @@ class TrainCommand(SchemaCommand):
 
     def fields_of(self, given: dict[str, Any], rest: list[str]) -> Fields:
         """Choose by the first word whether it is a network or a heatmap that is trained."""
-        from decost.learn.config import AntsConfig, TrainConfig
+        from decost.learn.config import TEACHER_RECIPE, AntsConfig, TrainConfig
 
         if given.get("kind") != "gfacs":
-            return TrainConfig.model_fields
+            return dict(TrainConfig.model_fields) | {
+                name: _with_recipe(TrainConfig.model_fields[name], value)
+                for name, value in TEACHER_RECIPE.items()
+            }
         fields = AntsConfig.model_fields
         return {name: field for name, field in fields.items() if name != "network"}
+
+
+def _with_recipe(field: FieldInfo, value: object) -> FieldInfo:
+    """Say in a setting's description what it is by default with the exact teacher."""
+    told = copy(field)
+    shown = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+    told.description = f"{field.description}; with --teacher exact {shown}"
+    return told
 
 
 def run(
@@ -64,8 +77,26 @@ def run(
     except ValidationError as error:
         raise InputError(first_fault(error, prefix="option ")) from None
     from decost.learn import runs, train, train_ants
+    from decost.learn.crew import crew_size, joined
 
     module: Any = train_ants if gfacs or (resume and runs.is_for_ants(resume)) else train
+    if crew_size() > 1 and (module is train_ants or (resume is None and out is None)):
+        raise InputError("torchrun: several processes train a network, and need --out or --resume")
+    with joined() as crew:
+        _train(module, config, given, out, resume, cluster, crew, command)
+
+
+def _train(
+    module: Any,
+    config: Any,
+    given: dict[str, Any],
+    out: Path | None,
+    resume: Path | None,
+    cluster: str | None,
+    crew: Any,
+    command: str,
+) -> None:
+    """Begin or take up a run, and go on with it to its end."""
     if resume is not None:
         training = module.resume_run(resume, **given)
     else:
@@ -74,14 +105,20 @@ def run(
         raise InputError(
             f"--cluster {cluster}: workers grade for --teacher exact, and for no other"
         )
-    _report_run(training)
+    if crew.first:
+        _report_run(training)
     try:
         with workers_of(cluster) as found:
-            graded = {} if found is None else {"values_of": _values_on(found.executor)}
-            module.train(training, _report_epoch, **graded)
+            more = {} if found is None else {"values_of": _values_on(found.executor)}
+            if crew.size > 1:
+                more["crew"] = crew
+            module.train(training, _report_epoch, **more)
     except KeyboardInterrupt:
-        typer.echo(f"go on with: {command} --resume {training.folder}", err=True)
+        if crew.first:
+            typer.echo(f"go on with: {command} --resume {training.folder}", err=True)
         raise
+    if not crew.first:
+        return
     typer.echo(
         f"best gap {training.history[training.best]['gap']:.3f}% after epoch {training.best}"
     )

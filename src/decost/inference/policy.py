@@ -48,12 +48,9 @@ EXTRA = "pip install 'decost[learn]'"
 _Plan: TypeAlias = tuple[float, list[list[int]], list[list[float]]]  # value, routes, stays
 
 
-class PolicyOptions(Options):
-    """Options of `decost`."""
+class WalkOptions(Options):
+    """Options of any method in which a network builds routes."""
 
-    weights: str = Field(
-        default="generalist", description="a model's name (see decost models), or a file"
-    )
     symmetries: bool = Field(
         default=True, description="the eight positions of the square, of which the best counts"
     )
@@ -68,6 +65,14 @@ class PolicyOptions(Options):
     )
     stay_optimisation: bool = Field(
         default=True, description="stage two, which makes the predicted stays optimal"
+    )
+
+
+class PolicyOptions(WalkOptions):
+    """Options of `decost`."""
+
+    weights: str = Field(
+        default="generalist", description="a model's name (see decost models), or a file"
     )
     device: str = Field(default="cpu", description="cpu, or where torch computes: cuda, cuda:1")
 
@@ -104,11 +109,26 @@ def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[R
 
     A time limit is the mean for an instance.
     """
-    limit = options.time_limit
-    deadline = Deadline(None if limit is None else limit * len(instances))
+    deadline = _deadline(instances, options)
     planner = _load(options.weights, options.device)
     if not (planner.predicts_stays or options.stay_optimisation):
         raise WeightsError(f"weights = {options.weights}: its network predicts no stays")
+    return plan_by(planner, instances, options, deadline)
+
+
+def _deadline(instances: Sequence[Instance], options: WalkOptions) -> Deadline:
+    limit = options.time_limit
+    return Deadline(None if limit is None else limit * len(instances))
+
+
+def plan_by(
+    planner: Planner,
+    instances: Sequence[Instance],
+    options: WalkOptions,
+    deadline: Deadline | None = None,
+) -> list[Result]:
+    """Plan for many instances with any network that builds routes; see `policy_many`."""
+    deadline = _deadline(instances, options) if deadline is None else deadline
     if options.beam and not isinstance(planner, PrefixPlanner):
         raise ValueError(f"beam = {options.beam}: takes a prefix network, on the CPU")
     results: list[Result] = []
@@ -120,16 +140,23 @@ def policy_many(instances: Sequence[Instance], options: PolicyOptions) -> list[R
 def _plan(
     instances: Sequence[Instance],
     planner: Planner,
-    options: PolicyOptions,
+    options: WalkOptions,
     deadline: Deadline,
 ) -> list[Result]:
     turning = options.symmetries and any(instance.xy is not None for instance in instances)
     samples = SYMMETRIES if turning else 1
     team = _Team(planner, options, deadline)
     best = team.best_plans(instances, LIKELIEST, samples, turning=turning)
+    own = [row for row, instance in enumerate(instances) if not instance.alike]
+    if own and deadline.left > 0:  # who leaves first makes a difference
+        others = team.best_plans(
+            [instances[row] for row in own], LIKELIEST, samples, turning=turning, backwards=True
+        )
+        for row, found in zip(own, others, strict=True):
+            best[row] = max(best[row], found, key=itemgetter(0))
     if options.beam and deadline.left > 0:
-        others = team.best_plans(instances, LIKELIEST, 2 * options.beam, beam=options.beam)
-        best = [max(pair, key=itemgetter(0)) for pair in zip(best, others, strict=True)]
+        found_by_beam = team.best_plans(instances, LIKELIEST, 2 * options.beam, beam=options.beam)
+        best = [max(pair, key=itemgetter(0)) for pair in zip(best, found_by_beam, strict=True)]
     if deadline.interrupted:
         raise KeyboardInterrupt
     for row, instance in enumerate(instances if options.samples else ()):
@@ -156,10 +183,12 @@ def _draw(instance: Instance, team: _Team) -> Iterator[_Plan]:
 class _Part:
     """Routes of one turn of vehicles, of the instances that have so many turns.
 
-    `origin` tells which sample of the turn before each goes on with, (row, sample).
+    `origin` tells which sample of the turn before each goes on with, (row, sample), and `first`
+    the number of the first vehicle of each instance.
     """
 
     rows: list[int]
+    first: list[int]
     tables: Tables
     walks: Walks
     origin: IntArray
@@ -178,7 +207,7 @@ class _Team:
     """Vehicles that a network sends out one after another."""
 
     planner: Planner
-    options: PolicyOptions
+    options: WalkOptions
     deadline: Deadline
 
     def best_plans(
@@ -189,9 +218,13 @@ class _Team:
         *,
         turning: bool = False,
         beam: int = 0,
+        backwards: bool = False,
     ) -> list[_Plan]:
-        """Build plans, and give the best sample of each instance; a beam has half of them."""
-        turns = [turns_of(instance) for instance in instances]
+        """Build plans, and give the best sample of each instance; a beam has half of them.
+
+        Vehicles leave in their order, or `backwards`.
+        """
+        turns = [turns_of(instance, backwards=backwards) for instance in instances]
         most = max((instance.nodes for instance in instances), default=1)
         seen = np.zeros((len(instances), samples, most), dtype=np.bool_)
         value = np.zeros((len(instances), samples))
@@ -212,8 +245,9 @@ class _Team:
             if rows_of_beam is not None:
                 origin[:, :beam] = rows_of_beam.origin[rows]
             value[rows] = np.take_along_axis(value[rows], origin, 1) + walks.value
-            parts.append(_Part(rows, tables, walks, origin))
-        return list(_best_samples(value, parts))
+            first = [turns[row][number].first for row in rows]
+            parts.append(_Part(rows, first, tables, walks, origin))
+        return list(_best_samples(instances, value, parts))
 
     def _walk(self, tables: Tables, wish: Wish, beam: Beam | None) -> Walks:
         """Let the network build routes, out of reach of signals, until time is over."""
@@ -230,18 +264,20 @@ class _Team:
         return walks
 
 
-def _best_samples(value: FloatArray, parts: Sequence[_Part]) -> Iterator[_Plan]:
+def _best_samples(
+    instances: Sequence[Instance], value: FloatArray, parts: Sequence[_Part]
+) -> Iterator[_Plan]:
     """Take the sample of most value of each instance: that, its routes and predicted stays."""
     # The first of equally good ones, whatever rounding makes of them.
     most = value.max(1)  # (batch,)
     chosen = (value >= (most - TOLERANCE / 1000 * np.abs(most))[:, None]).argmax(1).tolist()
-    routes: list[list[list[int]]] = [[] for _ in chosen]
-    stays: list[list[list[float]]] = [[] for _ in chosen]
+    routes: list[list[list[int]]] = [[[] for _ in range(one.vehicles)] for one in instances]
+    stays: list[list[list[float]]] = [[[] for _ in range(one.vehicles)] for one in instances]
     for part in reversed(parts):
         for at, row in enumerate(part.rows):
             some, times = part.plan(at, chosen[row])
-            routes[row] = some + routes[row]
-            stays[row] = times + stays[row]
+            vehicles = slice(part.first[at], part.first[at] + len(some))
+            routes[row][vehicles], stays[row][vehicles] = some, times
             chosen[row] = int(part.origin[at, chosen[row]])
     yield from zip(most.tolist(), routes, stays, strict=True)
 
@@ -250,7 +286,7 @@ def _solution(
     instance: Instance,
     routes: list[list[int]],
     stays: list[list[float]],
-    options: PolicyOptions,
+    options: WalkOptions,
 ) -> Solution:
     if options.stay_optimisation:
         return best_solution(instance, with_required(instance, routes))

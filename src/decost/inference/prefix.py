@@ -16,8 +16,8 @@ import numpy as np
 from decost.compiled import Halt
 from decost.inference.problems import SYMMETRIES, Tables, network_of
 from decost.inference.rows import Floats, add, copy, dot, exp, multiply, row, silu, vectors
-from decost.inference.shapes import PAIR_FEATURES, TOKEN_FEATURES, NetworkConfig
-from decost.inference.view import Scene, describe
+from decost.inference.shapes import PAIR_FEATURES, NetworkConfig, token_features
+from decost.inference.view import describe_state
 from decost.inference.walks import NO_SHARE, State, Walks, Wish, begin, choose, go_home, move
 from decost.problem.instance import FloatArray, IntArray
 
@@ -148,7 +148,7 @@ class PrefixPlanner:
             first=np.zeros(states + 1, dtype=np.int64),
             sample=np.zeros(states, dtype=np.int64),
             node=np.zeros(rows, dtype=np.int64),
-            tokens=floats(rows, TOKEN_FEATURES),
+            tokens=floats(rows, token_features(self.config)),
             pairs=floats(PAIR_FEATURES, size, size),
             bias=floats(states, heads, size, wide),
             space=np.empty((5, size)),
@@ -235,29 +235,17 @@ def show(
 ) -> None:
     """Write the candidates of a state, and the bias of the attention between them."""
     first, size = scratch.first[k], scratch.pairs.shape[1]
-    scene = Scene(
+    count = describe_state(
+        tables,
+        b,
+        state,
+        s,
+        position,
+        promising,
         scratch.node[first : first + size],
         scratch.tokens[first : first + size],
         scratch.pairs,
-        scratch.space[0],
-        scratch.space[1],
-        scratch.space[2],
-        scratch.space[3],
-        scratch.space[4],
-    )
-    count = describe(
-        tables,
-        b,
-        state.place[s],
-        state.time[s],
-        state.front[s, 2],
-        state.pool[s],
-        state.pieces[s],
-        state.start[s],
-        state.live[s],
-        position,
-        promising,
-        scene,
+        scratch.space,
     )
     scratch.first[k + 1] = first + count
     pairs, heads = scratch.pairs, scratch.bias.shape[1]

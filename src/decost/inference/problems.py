@@ -82,6 +82,11 @@ class Tables(NamedTuple):
         What times and profits are divided by, (batch,).
     vehicles
         Size of the team, (batch,).
+    most
+        Most that a node can earn, (batch, node).
+    to_come, others
+        How many vehicles leave in later turns, (batch,), and how many of them may visit the stop
+        of a node, (batch, node).
     """
 
     size: IntArray
@@ -107,21 +112,48 @@ class Tables(NamedTuple):
     time_unit: FloatArray
     profit_unit: FloatArray
     vehicles: IntArray
+    most: FloatArray
+    to_come: IntArray
+    others: IntArray
 
 
 class Turn(NamedTuple):
-    """Equal vehicles that follow one another: their type, and how many."""
+    """Equal vehicles that follow one another: their type, and how many.
+
+    `first` is the number of the first of them, `to_come` how many vehicles leave after them, and
+    `others` says how many of those may visit each stop, if there are any.
+    """
 
     kind: int
     vehicles: int
+    first: int = 0
+    to_come: int = 0
+    others: IntArray | None = None
 
 
-def turns_of(instance: Instance) -> list[Turn]:
-    """Put the vehicles of an instance into turns, in their order."""
+def turns_of(instance: Instance, *, backwards: bool = False) -> list[Turn]:
+    """Put the vehicles of an instance into turns, in their order, or with the last one first."""
     if instance.alike:
         return [Turn(0, instance.vehicles)]
-    kinds = instance.arrays.vehicle_type.tolist()
-    return [Turn(kind, len(list(some))) for kind, some in groupby(kinds)]
+    arrays = instance.arrays
+    kinds = arrays.vehicle_type.tolist()
+    turns: list[Turn] = []
+    first = 0
+    for kind, some in groupby(kinds):
+        turns.append(Turn(kind, len(list(some)), first))
+        first += turns[-1].vehicles
+    if not backwards:
+        turns.reverse()
+    reachable = {}
+    for kind in set(kinds):
+        reachable[kind] = np.zeros(instance.nodes, dtype=np.int64)
+        reachable[kind][arrays.stop[useful_alternatives(arrays, kind).alternative]] = 1
+    to_come, others = 0, np.zeros(instance.nodes, dtype=np.int64)
+    for number, turn in enumerate(turns):
+        turns[number] = turn._replace(to_come=to_come, others=others if to_come else None)
+        to_come += turn.vehicles
+        others = others + turn.vehicles * reachable[turn.kind]
+    return turns[::-1]
 
 
 def load_tables(
@@ -139,6 +171,10 @@ def load_tables(
     ]
     tables = padded(instances, kinds, [some.alternative for some in useful], least)
     tables.vehicles[:] = [turn.vehicles for turn in turns]
+    tables.to_come[:] = [turn.to_come for turn in turns]
+    for row, turn in enumerate(turns):
+        if turn.others is not None:
+            tables.others[row] = turn.others[tables.stop[row]]
     for row, (instance, kind, some) in enumerate(zip(instances, kinds, useful, strict=True)):
         _write_units(instance.arrays, kind, some, tables, row)
         if instance.xy is not None:
@@ -182,6 +218,9 @@ def padded(
         time_unit=np.ones(count),
         profit_unit=np.ones(count),
         vehicles=np.ones(count, dtype=np.int64),
+        most=np.zeros(shape),
+        to_come=np.zeros(count, dtype=np.int64),
+        others=np.zeros(shape, dtype=np.int64),
     )
     for row, (instance, kind, some) in enumerate(zip(instances, kinds, kept, strict=True)):
         _write_nodes(instance.arrays, kind, some, tables, row)
@@ -239,6 +278,7 @@ def _write_units(arrays: Arrays, kind: int, useful: Useful, tables: Tables, row:
         place = arrays.place[i] if a > 0 else start
         if a > 0:
             tables.latest_by_detour[row, a] = useful.late[i]
+            tables.most[row, a] = useful.profit[i]
             profit += useful.profit[i]
             ways += travel[place, start]
         for b in range(1, nodes):

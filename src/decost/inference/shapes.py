@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 TOKEN_FEATURES = 24
 """Numbers that describe a candidate to a prefix network (`decost.inference.view`)."""
 
+OUTLOOK_FEATURES = 8
+"""More of them that tell what else there is: other ways, other vehicles, and what lies around."""
+
 PAIR_FEATURES = 6
 """Numbers that describe serving one candidate right before another."""
 
@@ -70,6 +73,11 @@ class NetworkConfig(Settings):
         le=100_000,
         description="how many of these are taken for what they pay, not for an early start",
     )
+    outlook: bool = Field(
+        default=False,
+        description="a prefix network is told what lies around a stop, who else may visit it"
+        " later, and which stops are required",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -104,6 +112,11 @@ class HeatmapConfig(Settings):
 
 
 Shapes = dict[str, tuple[int, ...]]
+
+
+def token_features(config: NetworkConfig) -> int:
+    """Say how many numbers describe a candidate to a prefix network."""
+    return TOKEN_FEATURES + OUTLOOK_FEATURES * config.outlook
 
 
 def tensor_shapes(config: NetworkConfig | HeatmapConfig) -> Shapes:
@@ -145,7 +158,7 @@ def _paper_shapes(config: NetworkConfig) -> Shapes:
 
 def _prefix_shapes(config: NetworkConfig) -> Shapes:
     width, between = config.width, config.feed_forward
-    found = _linear("embed.0", TOKEN_FEATURES, width) | _linear("embed.2", width, width)
+    found = _linear("embed.0", token_features(config), width) | _linear("embed.2", width, width)
     found |= _linear("bias", PAIR_FEATURES, 2 * config.heads)
     for k in range(config.layers):
         found |= {f"layers.{k}.norm.{part}": (width,) for part in ("weight", "bias")}

@@ -16,6 +16,7 @@ from decost.compiled import lean
 from decost.inference.problems import Tables
 from decost.inference.rows import Floats
 from decost.inference.shapes import TOKEN_FEATURES
+from decost.inference.walks import State
 from decost.problem.instance import BoolArray, FloatArray, IntArray
 from decost.timeline.profile import best_part
 
@@ -126,6 +127,7 @@ def describe(
     live: BoolArray,
     position: int,
     promising: int,
+    left: int,
     scene: Scene,
 ) -> int:
     """Write the candidates of a state and their features; return how many there are.
@@ -134,13 +136,16 @@ def describe(
     `pool` holds the pieces of its time-profit function. `start` and `live` say when service could
     start at each node, and whether it can be chosen; `position` is that of the square. Of more
     candidates than the scene has room for, those are taken that can start first, and so many
-    of the others that are `promising` for what they pay.
+    of the others that are `promising` for what they pay. So many vehicles of the turn are `left`
+    after this one. Where the scene has room for more features, they tell of the outlook.
     """
     travel, node = tables.travel[b], scene.node
     unit, profit_unit = tables.time_unit[b], tables.profit_unit[b]
     count = earliest_nodes(start, live, node[: max(1, len(node) - promising)])
     if promising > 0:
         count = add_promising(tables, b, time, start, live, node, count)
+    if scene.tokens.shape[1] > TOKEN_FEATURES:
+        _look_out(tables, b, start, live, left, count, scene)
     pending = best_part(pool, 0, pieces, np.inf) / profit_unit
     best_rate = 0.0
     if pieces > 0:
@@ -220,3 +225,87 @@ def describe(
             scene.pairs[4, a, c] = min(pay * max(0.0, min(most, longest)), FAR)
             scene.pairs[5, a, c] = 1.0 if most < 0.0 else 0.0
     return count
+
+
+@lean
+def describe_state(
+    tables: Tables,
+    b: int,
+    state: State,
+    s: int,
+    position: int,
+    promising: int,
+    node: IntArray,
+    tokens: Floats,
+    pairs: Floats,
+    space: FloatArray,
+) -> int:
+    """Write the candidates of one sample's state into given room; return how many there are."""
+    return describe(
+        tables,
+        b,
+        state.place[s],
+        state.time[s],
+        state.front[s, 2],
+        state.pool[s],
+        state.pieces[s],
+        state.start[s],
+        state.live[s],
+        position,
+        promising,
+        state.vehicles[s],
+        Scene(node, tokens, pairs, space[0], space[1], space[2], space[3], space[4]),
+    )
+
+
+@lean
+def _look_out(
+    tables: Tables,
+    b: int,
+    start: FloatArray,
+    live: BoolArray,
+    left: int,
+    count: int,
+    scene: Scene,
+) -> None:
+    """Tell of each candidate what else there is: other ways, other vehicles, what lies around.
+
+    That is whether its stop is required, in how many other ways it can be visited, how many
+    vehicles are to come and how many of them may visit it; the way to the nearest stop that may
+    follow, how many stops can be chosen now, the part of these that can follow, and what they
+    can earn, less the farther away they are.
+    """
+    travel, stop = tables.travel[b], tables.stop[b]
+    unit, slack = tables.time_unit[b], tables.slack[b]
+    alive = 0
+    for i in range(1, len(live)):
+        if live[i]:
+            alive += 1
+    for c in range(count):
+        j = scene.node[c]
+        leave = start[j] + tables.min_stay[b, j]
+        ways = following = 0
+        nearest, around = FAR * unit, 0.0
+        for i in range(1, len(live) if c > 0 else 1):
+            if not live[i] or i == j:
+                continue
+            if stop[i] == stop[j]:
+                ways += 1
+                continue
+            leg = travel[j, i]
+            if leave + leg > tables.latest[b, i] + slack:
+                continue
+            following += 1
+            nearest = min(nearest, leg)
+            part = 3.0 * leg / unit
+            around += tables.most[b, i] / (1.0 + part * part)
+        row = scene.tokens[c, TOKEN_FEATURES:]
+        others = tables.others[b, j] if c > 0 else 0
+        row[0] = 1.0 if tables.needed[b, j] else 0.0
+        row[1] = min(ways, 4)
+        row[2] = np.log1p(left + tables.to_come[b])
+        row[3] = np.log1p(left + others) if c > 0 else 0.0
+        row[4] = nearest / unit if c > 0 else 0.0
+        row[5] = np.log1p(alive) / 2
+        row[6] = following / alive if alive > 0 else 0.0
+        row[7] = np.arcsinh(around / tables.profit_unit[b])

@@ -141,10 +141,21 @@ class TrainConfig(RunConfig, NetworkConfig):
     temperature: float = Field(
         default=0.005, gt=0, le=1, description="loss that a teacher to imitate makes light of"
     )
-    start: str = Field(default="", description="weights to begin with: a file or a model's name")
+    start: str = Field(
+        default="",
+        description="weights to begin with, of a network with the shape of the run (layers, width,"
+        " heads, ...): a file or a model's name",
+    )
     device: str = Field(default="cpu", description="where torch computes: cpu, cuda, cuda:1")
     threads: int = Field(
-        default=0, ge=0, le=1024, description="threads, of which two are of use; 0 for one a core"
+        default=0, ge=0, le=1024, description="threads, of which --parts are of use; 0: one a core"
+    )
+    parts: int = Field(
+        default=2,
+        ge=1,
+        le=1024,
+        description="parts of a batch that are worked on side by side, by threads, or by"
+        " processes of torchrun, who must be able to share them evenly",
     )
 
     @model_validator(mode="before")
@@ -164,8 +175,8 @@ class TrainConfig(RunConfig, NetworkConfig):
         if self.network == "prefix" and (self.ptar or not self.stay_optimisation):
             what = "ptar" if self.ptar else "no-stay-optimisation"
             raise ValueError(f"{what}: a prefix network predicts no stays")
-        if self.imitated and self.teacher != "exact":
-            raise ValueError("imitated: goes with the exact teacher")
+        if self.imitated and (self.teacher != "exact" or self.network != "prefix"):
+            raise ValueError("imitated: goes with the exact teacher and a prefix network")
         if self.teacher == "exact" and self.vehicles > 1:
             raise ValueError(f"vehicles = {self.vehicles}: the exact teacher plans for one")
         if self.teacher == "exact" and (self.ptar or not self.stay_optimisation):
@@ -237,8 +248,11 @@ class AntsConfig(RunConfig, HeatmapConfig):
         return HeatmapConfig(**{name: getattr(self, name) for name in HeatmapConfig.model_fields})
 
 
-TRAINED = ("paper", "mixed")
-"""Families with equal vehicles from the depot and one alternative a stop, which trainings need."""
+TRAINED = ("paper", "mixed", "free", "rewards")
+"""Families with equal vehicles from the depot and one alternative a stop."""
+
+IMITATED = (*TRAINED, "people")
+"""Families of which plans of a search can be imitated."""
 
 
 class Source(NamedTuple):
@@ -274,8 +288,9 @@ def _source(word: str, *, imitated: bool = False) -> Source:
     family, dash, nodes = left.rpartition("-")
     if not colon:
         raise ValueError(f"settings: {word!r} is not like 50:100 or mixed-14:100")
-    if dash and family not in TRAINED:
-        raise ValueError(f"settings: {word!r}: families are {', '.join(TRAINED)}")
+    families = IMITATED if imitated else TRAINED
+    if dash and family not in families:
+        raise ValueError(f"settings: {word!r}: families are {', '.join(families)}")
     size = int(_number(f"settings: {word!r}: nodes", nodes, 2, 10_000))
     width = _number(f"settings: {word!r}: window", window, 1e-6, 1e6)
     return Source(family or "paper", size, width, vehicles, imitated)

@@ -20,8 +20,8 @@ from decost.inference.shapes import (
     NODE_FEATURES,
     PAIR_FEATURES,
     PAPER_FEATURES,
-    TOKEN_FEATURES,
     NetworkConfig,
+    token_features,
 )
 from decost.learn.features import Problems
 from decost.learn.rollout import FORBIDDEN, State
@@ -298,7 +298,7 @@ class PrefixNetwork(nn.Module):
         self.config = config
         width = config.width
         self.embed = nn.Sequential(
-            nn.Linear(TOKEN_FEATURES, width), nn.SiLU(), nn.Linear(width, width)
+            nn.Linear(token_features(config), width), nn.SiLU(), nn.Linear(width, width)
         )
         self.bias = nn.Linear(PAIR_FEATURES, 2 * config.heads)
         self.layers = nn.ModuleList(PrefixLayer(config) for _ in range(config.layers))
@@ -315,7 +315,14 @@ class PrefixNetwork(nn.Module):
         logits = self.bias.weight.new_full(flat, FORBIDDEN)  # (state, node)
         logits[:, 0] = 0.0  # nothing else is left for most of them
         for index in by_choices(state):
-            view = observe(memory, state, index, self.config.context, self.config.promising)
+            view = observe(
+                memory,
+                state,
+                index,
+                self.config.context,
+                self.config.promising,
+                outlook=self.config.outlook,
+            )
             some = self.logits(view)  # (view, candidate)
             node = view.node.masked_fill(~view.live, shape[2])  # what pads goes to a column beyond
             rows = some.new_full((len(view), shape[2] + 1), FORBIDDEN).scatter(1, node, some)

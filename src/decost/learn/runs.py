@@ -14,6 +14,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -41,6 +42,7 @@ from decost.learn.checkpoint import (
     save_weights,
 )
 from decost.learn.config import AntsConfig, Source, TrainConfig
+from decost.learn.crew import ALONE, Crew
 from decost.problem.generators import generate
 from decost.problem.instance import FloatArray, Instance
 from decost.problem.validation import first_fault
@@ -164,26 +166,33 @@ def finish_run(
     epoch: Callable[[Run[ConfigT, NetworkT]], Row],
     command: str,
     report: Callable[[Run[ConfigT, NetworkT]], object],
+    crew: Crew = ALONE,
 ) -> None:
     """Train until the run is done; `report` is called after every epoch.
 
-    An interruption loses at most the epoch that is under way.
+    An interruption loses at most the epoch that is under way. Of several processes, the first
+    examines the network, keeps time, writes and reports.
     """
-    with SummaryWriter(str(run.folder)) as events:
+    with SummaryWriter(str(run.folder)) if crew.first else nullcontext() as events:
         if not run.history:
-            run.history.append({"epoch": 0.0, **examine(run.network)})
-            _save(run, command, events)
-            report(run)
+            row = examine(run.network) if crew.first else None
+            run.history.append({"epoch": 0.0, **crew.tell(row)})
+            if events is not None:
+                _save(run, command, events)
+                report(run)
         while not run.done:
             begin, cpu = time.perf_counter(), time.process_time()
             row = epoch(run)
-            row |= examine(run.network)
+            if crew.first:
+                row |= examine(run.network)
+                row["seconds"] = run.seconds + time.perf_counter() - begin
+                row["cpu_seconds"] = run.cpu_seconds + crew.size * (time.process_time() - cpu)
+            row = crew.tell(row)
             run.history.append({"epoch": float(run.epoch + 1), **row})
-            run.seconds += time.perf_counter() - begin
-            run.cpu_seconds += time.process_time() - cpu
-            run.history[-1] |= {"seconds": run.seconds, "cpu_seconds": run.cpu_seconds}
-            _save(run, command, events)
-            report(run)
+            run.seconds, run.cpu_seconds = row["seconds"], row["cpu_seconds"]
+            if events is not None:
+                _save(run, command, events)
+                report(run)
 
 
 def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> None:
@@ -264,7 +273,8 @@ def draw_instances(
         budget=config.budget,
         vehicles=source.vehicles or config.vehicles,
     )
-    _require_plain(f"family = {source.family}", drawn)
+    if not source.imitated:
+        _require_plain(f"family = {source.family}", drawn)
     return drawn
 
 

@@ -19,8 +19,9 @@ from torch import Tensor
 from decost.exact.exact import values_to_go
 from decost.learn.features import Problems
 from decost.learn.losses import imitation_loss, regret_loss
-from decost.learn.rollout import Choice, Rollout
+from decost.learn.rollout import Rollout
 from decost.problem.instance import BoolArray, FloatArray, Instance
+from decost.problem.plan import alternative_numbers
 from decost.search.search import SearchOptions, search
 
 Values: TypeAlias = Callable[..., list[FloatArray]]
@@ -89,55 +90,20 @@ def grade(
     return log_probability, worth
 
 
-def expert_routes(instances: Sequence[Instance], problems: Problems, rounds: int) -> Tensor:
-    """Find plans by a search, as nodes of the batch, 0 after each vehicle, (batch, step).
+def expert_plans(instances: Sequence[Instance], rounds: int) -> list[list[list[int]]]:
+    """Find plans by a search: numbers of alternatives, a list for each vehicle.
 
-    Vehicles that earn more come first, so that there is one way to say a plan of equal ones.
+    Of equal vehicles, those that earn more come first, so that there is one way to say a plan.
     """
-    plans = []
-    places = problems.node.tolist()
     options = SearchOptions(iterations=rounds, time_limit=None)
-    for instance, numbers in zip(instances, places, strict=True):
-        node = {number: place for place, number in enumerate(numbers) if number > 0}
-        routes = []
-        for route in search(instance, options).solution.routes:
-            alternatives = [int(instance.alternative_first[visit.stop]) for visit in route.visits]
-            routes.append((route.profit, [node[number] for number in alternatives]))
-        routes.sort(reverse=True)
-        plans.append([place for _, route in routes for place in (*route, 0)])
-    steps = max(map(len, plans), default=0)
-    return torch.tensor([plan + [0] * (steps - len(plan)) for plan in plans])
-
-
-def forced_first(plans: Tensor, choose: Choice) -> Choice:
-    """Let the first sample of each instance follow a plan (batch, step), and choose the others."""
-    step = -1
-
-    def force(logits: Tensor) -> Tensor:
-        nonlocal step
-        step += 1
-        node = choose(logits)  # (batch, samples)
-        node[:, 0] = plans[:, step].to(node) if step < plans.shape[1] else 0
-        return node
-
-    return force
-
-
-def choice_probabilities(rollout: Rollout) -> tuple[Tensor, Tensor]:
-    """Give log-probabilities of the choices made, and whether there was a choice.
-
-    Both have the shape (batch, samples, step). What the network did not look at, and so could
-    not choose, counts as no choice.
-    """
-    told, free = [], []
-    for step, log_probability in enumerate(rollout.choices):
-        node = rollout.nodes[:, :, step, None]  # (batch, samples, 1)
-        made = log_probability.gather(2, node)[..., 0]  # (batch, samples)
-        known = ~torch.isinf(made)  # (batch, samples)
-        several = (log_probability > -torch.inf).sum(2) > 1  # (batch, samples)
-        told.append(made.masked_fill(~known, 0.0))
-        free.append(known & several)
-    return torch.stack(told, 2), torch.stack(free, 2)
+    plans = []
+    for instance in instances:
+        kinds = instance.arrays.vehicle_type.tolist()
+        routes = search(instance, options).solution.routes
+        order = sorted(range(len(routes)), key=lambda k: -routes[k].profit)
+        ranked = {kind: iter([k for k in order if kinds[k] == kind]) for kind in set(kinds)}
+        plans.append([alternative_numbers(instance, routes[next(ranked[kind])]) for kind in kinds])
+    return plans
 
 
 def lesson(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,23 +17,39 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import Parameter
+from torch.nn.functional import pad
 
+from decost.draws import random_state
 from decost.exact.exact import values_to_go
 from decost.inference.paper import STAY_DECODERS
-from decost.inference.shapes import tensor_shapes
+from decost.inference.policy import LIKELIEST
+from decost.inference.problems import turns_of
+from decost.inference.shapes import OUTLOOK_FEATURES, NetworkConfig, tensor_shapes
 from decost.inference.weights import model_path
 from decost.learn import runs
 from decost.learn.checkpoint import Network, load_weights
 from decost.learn.config import TrainConfig
+from decost.learn.crew import ALONE, Crew, Gradients
 from decost.learn.encoder import encode, look_up
 from decost.learn.features import Problems, load_problems, require_device, useful_part
+from decost.learn.lessons import (
+    imitation,
+    log_probabilities,
+    planner_of,
+    reinforcement,
+    sights,
+    turns_for,
+    walk_network,
+    walk_plans,
+    worth_of_candidates,
+)
 from decost.learn.losses import (
     reinforce_loss,
     repulsive_loss,
     time_allocation_ratio,
     total_loss,
 )
-from decost.learn.network import PaperNetwork, make_network
+from decost.learn.network import PaperNetwork, PrefixNetwork, make_network
 from decost.learn.rollout import (
     greedy_choice,
     mean_share,
@@ -56,32 +72,29 @@ from decost.learn.runs import (
 )
 from decost.learn.teacher import (
     Values,
-    choice_probabilities,
-    expert_routes,
-    forced_first,
+    expert_plans,
     grade,
     lesson,
 )
 from decost.learn.threads import uses_bf16
 from decost.learn.tree import Recipe, sample_tree
-from decost.problem.instance import Instance
+from decost.problem.instance import FloatArray, Instance
 from decost.timeline.network import ALL_TYPES, useful_alternatives
 
 GROUP = 8
 """Batches whose instances are drawn together and sorted by size."""
 
-PARTS = 2
-"""Parts of a batch that are worked on side by side, each by one thread."""
+IMITATED_SHARE = 4
+"""A batch in which plans are imitated is so many times smaller."""
 
+OMISSION = 0.2
+"""Part of all profit that a required stop counts for when it is left out."""
 
 LEAST_IMITATION = 0.1
 """Weight that the plans of a search keep to the end."""
 
 Run: TypeAlias = runs.Run[TrainConfig, Network]
 """A run of this training."""
-
-Gradients: TypeAlias = list[Tensor | None]
-"""Of each parameter; none where there was nothing to choose."""
 
 
 def start_run(config: TrainConfig, folder: Path) -> Run:
@@ -113,26 +126,57 @@ def resume_run(folder: Path, **longer: Any) -> Run:
     return continue_run(folder, read, make, longer)
 
 
-def train(run: Run, report: Callable[[Run], object], values_of: Values = values_to_go) -> None:
+def train(
+    run: Run,
+    report: Callable[[Run], object],
+    values_of: Values = values_to_go,
+    crew: Crew = ALONE,
+) -> None:
     """Train until the run is done; `report` is called after every epoch.
 
     An interruption loses at most the epoch that is under way. The exact teacher asks `values_of`.
+    Several processes (`decost.learn.crew`) come to the weights of one.
     """
     torch.set_num_threads(1)  # tensors are small, and parts of a batch are worked on side by side
-    epoch = partial(_epoch, values_of=values_of)
-    finish_run(run, _Examination(run.config), epoch, train_command(run.config), report)
+    if run.config.parts % crew.size:
+        raise TrainError(f"parts = {run.config.parts}: {crew.size} processes cannot share them")
+    epoch = partial(_epoch, values_of=values_of, crew=crew)
+    examine = _Examination(run.config) if crew.first else _nothing
+    finish_run(run, examine, epoch, train_command(run.config), report, crew)
+
+
+def _nothing(network: Network) -> dict[str, float]:
+    """Examine nothing: another process does."""
+    return {}
 
 
 def _network(config: TrainConfig) -> Network:
     if config.start:
         given = Path(config.start)
         network, _ = load_weights(given if given.exists() else model_path(config.start))
-        if tensor_shapes(network.config) != tensor_shapes(config.network_config()):
-            raise TrainError(f"start = {config.start}: its network has another shape")
         start = _random_network(config)
-        start.load_state_dict(network.state_dict())
+        tensors = network.state_dict()
+        if config.outlook and not network.config.outlook and "embed.0.weight" in tensors:
+            known = tensors["embed.0.weight"]  # what it is not told yet counts for nothing
+            tensors["embed.0.weight"] = pad(known, (0, OUTLOOK_FEATURES))
+        shapes = tensor_shapes(config.network_config())
+        if {name: tuple(table.shape) for name, table in tensors.items()} != shapes:
+            raise TrainError(
+                f"start = {config.start}: its network has another shape, {_shape(network.config)},"
+                f" than the run, {_shape(config)}"
+            )
+        start.load_state_dict(tensors)
         return start
     return _random_network(config)
+
+
+def _shape(config: NetworkConfig) -> str:
+    """Say which tensors a network has."""
+    parts = f"{config.layers} layers, width {config.width}, {config.heads} heads"
+    more = ", outlook" * config.outlook + f", features {config.features}" * (
+        config.network == "paper"
+    )
+    return f"{config.network}: {parts}, feed-forward {config.feed_forward}{more}"
 
 
 def _random_network(config: TrainConfig) -> Network:
@@ -147,19 +191,19 @@ def _optimizer(config: TrainConfig, network: Network) -> torch.optim.Optimizer:
     return kind(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
 
 
-def _epoch(run: Run, values_of: Values) -> dict[str, float]:
+def _epoch(run: Run, values_of: Values, crew: Crew) -> dict[str, float]:
     """Train on one epoch's instances; return means over its steps."""
     config = run.config
     run.network.train()
     total: dict[str, float] = {}
     told: dict[str, int] = {}
     seen = 0
-    with ThreadPoolExecutor(min(PARTS, config.threads or os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(config.parts, config.threads or os.cpu_count() or 1)) as pool:
         for batch in _batches(config, run.epoch + 1):
             part = (run.epoch + seen / config.episodes) / config.epochs
             for group in run.optimizer.param_groups:
                 group["lr"] = _learning_rate(config, part)
-            row = _step(run, batch, part, pool, values_of)
+            row = _step(run, batch, part, pool, values_of, crew)
             for name, value in row.items():
                 total[name] = total.get(name, 0.0) + value
                 told[name] = told.get(name, 0) + 1
@@ -168,33 +212,32 @@ def _epoch(run: Run, values_of: Values) -> dict[str, float]:
 
 
 def _step(
-    run: Run, batch: _Batch, part: float, pool: ThreadPoolExecutor, values_of: Values
+    run: Run,
+    batch: _Batch,
+    part: float,
+    pool: ThreadPoolExecutor,
+    values_of: Values,
+    crew: Crew,
 ) -> dict[str, float]:
     """Follow the gradient of one batch; return what to report of it.
 
     The batch is worked on in a fixed number of parts, so that the weights do not depend on the
-    number of threads.
+    number of threads and processes.
     """
     config = run.config
     instances, seed = batch.instances, batch.seed
     parameters = list(run.network.parameters())
 
     def work(number: int) -> tuple[Gradients, dict[str, float]]:
-        some = instances[number::PARTS]
+        some = instances[number :: config.parts]
         if not some:
             return [None] * len(parameters), {}
-        problems = load_problems(some, config.device, least=run.network.least_nodes)
         share = len(some) / len(instances)
         if _grows_tree(run):
+            problems = load_problems(some, config.device, least=run.network.least_nodes)
             gradients, row = _grown(run, problems, parameters, share, seed + number)
         else:
-            generator = torch.Generator(config.device).manual_seed(seed + number)
-            if batch.imitated:
-                loss, told = _imitated(run, some, problems, generator, part)
-            elif config.teacher == "exact":
-                loss, told = _taught(run, some, problems, generator, part, values_of)
-            else:
-                loss, told = _reinforced(run, problems, generator)
+            loss, told = _loss(run, some, batch.imitated, seed + number, part, values_of)
             gradients, row = [None] * len(parameters), {name: float(told[name]) for name in told}
             if loss.requires_grad:  # else there was nothing to choose in this part
                 found = torch.autograd.grad(share * loss, parameters, allow_unused=True)
@@ -203,18 +246,37 @@ def _step(
         return gradients, {name: share * value for name, value in row.items()}
 
     rows: dict[str, float] = {}
-    run.optimizer.zero_grad()
-    for gradients, row in pool.map(work, range(PARTS)):
-        for parameter, gradient in zip(parameters, gradients, strict=True):
+    total: Gradients = [None] * len(parameters)
+    for gradients, row in pool.map(work, crew.parts(config.parts)):
+        for k, gradient in enumerate(gradients):
+            known = total[k]
             if gradient is not None:
-                known = parameter.grad
-                parameter.grad = gradient if known is None else known + gradient
+                total[k] = gradient if known is None else known + gradient
         for name, value in row.items():
             rows[name] = rows.get(name, 0.0) + value
+    total, rows = crew.summed(parameters, total, rows)
+    for parameter, gradient in zip(parameters, total, strict=True):
+        parameter.grad = gradient
     if config.gradient_clip > 0.0:
         torch.nn.utils.clip_grad_norm_(parameters, config.gradient_clip)
     run.optimizer.step()
     return rows
+
+
+def _loss(
+    run: Run, instances: list[Instance], imitated: bool, seed: int, part: float, values_of: Values
+) -> tuple[Tensor, Mapping[str, Tensor | float]]:
+    """Compute the loss of a part of a batch, and what to report of it."""
+    config, network = run.config, run.network
+    if isinstance(network, PrefixNetwork) and imitated:
+        return _imitated(network, config, instances, seed, part)
+    if isinstance(network, PrefixNetwork) and config.teacher == "exact":
+        return _taught_sights(network, config, instances, seed, part, values_of)
+    problems = load_problems(instances, config.device, least=network.least_nodes)
+    generator = torch.Generator(config.device).manual_seed(seed)
+    if config.teacher == "exact":
+        return _taught(run, instances, problems, generator, part, values_of)
+    return _reinforced(run, problems, generator)
 
 
 class _Batch(NamedTuple):
@@ -244,7 +306,7 @@ def _batches(config: TrainConfig, epoch: int) -> Iterator[_Batch]:
             if config.teacher == "exact":  # large instances have more states, and dearer ones
                 size = max(1, min(size, size * 50 // max(1, source.nodes)))
             if source.imitated:  # routes are long, and there are several of each
-                size = max(1, size // (1 + config.explored))
+                size = max(1, size // IMITATED_SHARE)
             seed = int(random.integers(VALIDATION))
             instances = draw_instances(config, source, size * int(count), seed)
             useful = [
@@ -393,39 +455,61 @@ def _taught(
     return loss, {"profit": profit.mean(), "regret": missed, "entropy": rollout.entropy}
 
 
-def _imitated(
-    run: Run,
+def _taught_sights(
+    network: PrefixNetwork,
+    config: TrainConfig,
     instances: list[Instance],
-    problems: Problems,
-    generator: torch.Generator,
+    seed: int,
     part: float,
-) -> tuple[Tensor, dict[str, Tensor]]:
+    values_of: Values,
+) -> tuple[Tensor, dict[str, float]]:
+    """Compute the same for a prefix network, from what it sees along routes of a kernel."""
+    trip = walk_network(
+        planner_of(network),
+        instances,
+        [turns_of(one) for one in instances],
+        config.samples,
+        random_state(seed),
+    )
+    (leg,) = trip.legs
+    seen = sights(leg, np.ones(leg.nodes.shape, dtype=np.bool_), config)
+    worth = worth_of_candidates(instances, leg, seen, values_of)
+    imitate = _imitation_share(config, part)
+    loss = missed = torch.zeros((), device=config.device)
+    for some, log_probability in log_probabilities(network, seen, config.device):
+        known = torch.from_numpy(worth[some, : log_probability.shape[1]]).to(config.device)
+        share = len(some) / len(worth)
+        one, lost = lesson(log_probability, known, imitate=imitate, temperature=config.temperature)
+        loss, missed = loss + share * one, missed + share * lost
+    return loss, {"profit": float(trip.profit.mean()), "regret": float(missed)}
+
+
+def _imitated(
+    network: PrefixNetwork, config: TrainConfig, instances: list[Instance], seed: int, part: float
+) -> tuple[Tensor, dict[str, float]]:
     """Compute the loss of one batch where plans of a search are imitated, and then improved upon.
 
-    Of each instance the first route is the search's. The others are drawn, and REINFORCE
-    compares them with each other: what they miss counts as much as the exact teacher's regret.
+    Beside the plan of the search some routes are drawn, and REINFORCE compares them with each
+    other: what they miss counts as much as the exact teacher's regret. A required stop that is
+    left out counts as a part of all profit.
     """
-    config = run.config
-    plans = expert_routes(instances, problems, config.rounds)  # (batch, step)
-    draw = sampled_choice(generator)
-    rollout = roll_out(
-        run.network,
-        problems,
-        1 + config.explored,
-        forced_first(plans, draw),
-        keep_choices=True,
-    )
-    profit, _ = optimal_profit(problems, rollout.nodes)  # (batch, samples)
-    best = profit.amax(1, keepdim=True).clamp(min=torch.finfo(profit.dtype).tiny)  # (batch, 1)
-    told, free = choice_probabilities(rollout)  # both (batch, samples, step)
-    imitation = -told[:, 0].sum() / free[:, 0].sum().clamp(min=1)
-    drawn = (profit[:, 1:] / best).float()  # (batch, samples - 1)
-    reinforced = reinforce_loss(drawn, told[:, 1:].sum(2))
-    reinforced = reinforced * len(instances) * config.explored / free[:, 1:].sum().clamp(min=1)
+    turns = turns_for(instances, seed)
+    expert = walk_plans(instances, turns, expert_plans(instances, config.rounds))
+    loss, count = imitation(network, expert)
+    told = {"imitation": float(loss.detach()) / max(1, count)}
     imitate = max(_imitation_share(config, part), LEAST_IMITATION)
-    loss = imitate * imitation + 100.0 * (1.0 - imitate) * reinforced
-    missed = 1.0 - drawn.mean()
-    return loss, {"imitation": imitation.detach(), "missed": missed}
+    loss = imitate * loss / max(1, count)
+    if imitate < 1.0:
+        drawn = walk_network(
+            planner_of(network), instances, turns, config.explored, random_state(seed)
+        )
+        best = np.maximum(expert.profit.max(1), drawn.profit.max(1))[:, None]
+        worth = drawn.profit / np.maximum(best, np.finfo(np.float64).tiny)
+        worth -= OMISSION * drawn.missed
+        reinforced, choices = reinforcement(network, drawn, worth)
+        loss = loss + 100.0 * (1.0 - imitate) * reinforced / max(1, choices)
+        told["missed"] = 1.0 - float(worth.mean())
+    return loss, told
 
 
 class _Examination:
@@ -433,27 +517,35 @@ class _Examination:
 
     def __init__(self, config: TrainConfig) -> None:
         self._optimise = config.stay_optimisation
-        self._parts = [
-            (source, load_problems(instances, config.device), best)
-            for source, instances, best in validation_sets(config, config.threads or None)
-        ]
+        self._device = config.device
+        self._parts = list(validation_sets(config, config.threads or None))
 
     def __call__(self, network: Network) -> dict[str, float]:
-        """Measure mean gaps of greedy routes to the optimum (of a team: to greedy plans).
+        """Measure mean gaps of greedy routes to the best plans that are known.
 
         They are in percent, for each kind of instances and, as "gap", the mean of these.
         """
         network.eval()
         gaps = {}
-        for source, problems, best in self._parts:
-            with torch.no_grad():
-                rollout = roll_out(network, problems, 1, greedy_choice)
-                if self._optimise:
-                    profit, _ = optimal_profit(problems, rollout.nodes)
-                else:
-                    profit = predicted_profit(problems, rollout.nodes, rollout.stays)
-            gaps[f"gap {source}"] = mean_gap(profit[:, 0].cpu().numpy(), best)
+        for source, instances, best in self._parts:
+            gaps[f"gap {source}"] = mean_gap(self._profit(network, instances), best)
         return {"gap": float(np.mean(list(gaps.values()))), **gaps}
+
+    def _profit(self, network: Network, instances: list[Instance]) -> FloatArray:
+        """Earn what a network earns alone."""
+        if isinstance(network, PrefixNetwork):
+            turns = [turns_of(one) for one in instances]
+            planned = walk_network(planner_of(network), instances, turns, 1, LIKELIEST)
+            return planned.profit[:, 0]
+        problems = load_problems(instances, self._device)
+        with torch.no_grad():
+            rollout = roll_out(network, problems, 1, greedy_choice)
+            if self._optimise:
+                profit, _ = optimal_profit(problems, rollout.nodes)
+            else:
+                profit = predicted_profit(problems, rollout.nodes, rollout.stays)
+        found: FloatArray = profit[:, 0].cpu().numpy()
+        return found
 
 
 def train_command(config: TrainConfig) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor
 from decost.compiled import jit
 from decost.inference.problems import Tables
 from decost.inference.rows import Floats
-from decost.inference.shapes import PAIR_FEATURES, TOKEN_FEATURES
+from decost.inference.shapes import OUTLOOK_FEATURES, PAIR_FEATURES, TOKEN_FEATURES
 from decost.inference.view import Scene, describe
 from decost.learn.features import Problems
 from decost.learn.rollout import State
@@ -32,7 +32,7 @@ class View:
     live
         Whether a candidate is one, and no padding, (view, candidate).
     tokens
-        Features of the candidates, (view, candidate, TOKEN_FEATURES).
+        Features of the candidates, (view, candidate, feature).
     pairs
         Features of serving one candidate right before another, (view, PAIR_FEATURES, first,
         second).
@@ -49,7 +49,13 @@ class View:
 
 
 def observe(
-    problems: Problems, state: State, index: Tensor, context: int, promising: int = 0
+    problems: Problems,
+    state: State,
+    index: Tensor,
+    context: int,
+    promising: int = 0,
+    *,
+    outlook: bool = False,
 ) -> View:
     """Work out what can be known of the candidates of some states.
 
@@ -65,6 +71,8 @@ def observe(
         Of more stops than this those are looked at where service can start first.
     promising
         How many of these are looked at for what they pay instead.
+    outlook
+        Whether more is told of them (`OUTLOOK_FEATURES`).
     """
     prefix = state.prefix
     assert prefix is not None
@@ -75,13 +83,14 @@ def observe(
         live=state.live.cpu().numpy(),
         pieces=torch.stack((prefix.rate, prefix.length), 3).cpu().numpy(),
         room=prefix.room.cpu().numpy(),
+        left=state.vehicles.cpu().numpy(),
     )
     count = len(index)
     choices = int(state.live.flatten(0, 1)[index].sum(1).max()) if count else 1
     width = min(choices, 1 + context)
     node = np.zeros((count, width), dtype=np.int64)
     live = np.zeros((count, width), dtype=np.bool_)
-    tokens = np.zeros((count, width, TOKEN_FEATURES), dtype=np.float32)
+    tokens = np.zeros((count, width, TOKEN_FEATURES + OUTLOOK_FEATURES * outlook), np.float32)
     pairs = np.zeros((count, PAIR_FEATURES, width, width), dtype=np.float32)
     chosen = index.cpu().numpy()
     few = min(promising, width - 1)
@@ -105,6 +114,7 @@ class Moment(NamedTuple):
     live: BoolArray
     pieces: FloatArray
     room: FloatArray
+    left: IntArray
 
 
 @jit
@@ -139,6 +149,7 @@ def _describe_all(
             moment.live[b, s],
             s * 8 // samples if turning else 0,
             promising,
+            moment.left[b, s],
             scene,
         )
         alive[m, :count] = True

@@ -64,19 +64,24 @@ def generate(
         (`decost.generate_part` makes them alone).
         "mixed": clustered stops, wide windows, short stays, fixed rewards beside variable
         ones, minimum stays, several concave pieces, an asymmetric matrix now and then.
+        "free": the paper's instances without windows; stays have the lengths that they have there.
+        "rewards": rewards for visits of fixed length, or rates that go on for longer, with a
+        window for some or all stops of a day that starts and ends in the middle: like the
+        files of Solomon that are used for the orienteering problem.
         "people": days of people in a town, in minutes and kilometres: vehicles with hours, homes
         and speeds of their own, stops with opening hours, several alternatives, and some that
         are required. It takes neither `window` nor `budget`.
     nodes
         Depot and stops.
     window
-        The paper's TW. For "mixed" it scales the width of the windows, 100 being wide ones.
+        The paper's TW. For "mixed" and "rewards" it scales the width of the windows, 100 being
+        wide ones.
     count
         Number of instances.
     seed
         Seed.
     budget
-        Time budget; by default the paper's for "paper", and a random one for "mixed".
+        Time budget; by default the paper's for "paper" and "free", and a random one for the others.
     vehicles
         Number of vehicles.
     """
@@ -283,6 +288,67 @@ def _random_pieces(most: int, limit: float, random: np.random.Generator) -> Floa
     return np.column_stack((rates, random.uniform(0.01, 0.08, number) * limit))
 
 
+def _free(
+    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
+) -> list[Instance]:
+    return [
+        one.replace(
+            name=one.name.replace("paper", "free", 1),
+            open=np.zeros(nodes),
+            close=np.full(nodes, np.inf),
+        )
+        for one in _paper(nodes, window, draw, budget, vehicles)
+    ]
+
+
+def _rewards(
+    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
+) -> list[Instance]:
+    return [
+        _rewards_one(nodes, window, np.random.default_rng((draw.seed, k)), budget).replace(
+            name=f"rewards-n{nodes}-s{draw.seed}-{k}", vehicles=vehicles
+        )
+        for k in draw.numbers
+    ]
+
+
+def _rewards_one(
+    nodes: int, window: float, random: np.random.Generator, budget: float | None
+) -> Instance:
+    centres = random.random((random.integers(3, 11), 2))
+    around = centres[random.integers(len(centres), size=nodes)]
+    clustered = random.normal(around, random.uniform(0.02, 0.06))
+    xy = np.where(
+        random.random((nodes, 1)) < random.integers(3) / 2, clustered, random.random((nodes, 2))
+    )
+    xy[0] = random.uniform(0.35, 0.65, 2)
+    limit = random.uniform(2.0, 12.0) if budget is None else budget
+    visits = random.uniform(5.0, 30.0)
+    service = np.full(nodes, random.uniform(0.2, 0.9) * limit / visits)
+    if random.random() < 0.3:
+        service *= random.uniform(0.3, 1.7, nodes)
+    home = np.hypot(*(xy - xy[0]).T)
+    last = limit - home - service
+    width = random.uniform(0.03, 0.5) * limit * random.uniform(0.6, 1.4, nodes) * window / 100
+    middle = random.uniform(home, np.maximum(home, last))
+    timed = random.random(nodes) < random.choice([0.25, 0.5, 0.75, 1.0, 1.0])
+    opens = np.where(timed, np.maximum(middle - width / 2, 0.0), 0.0)
+    closes = np.where(timed, np.minimum(middle + width / 2, np.maximum(last, 0.0)), limit)
+    closes = np.maximum(closes, opens)
+    earns = random.integers(1, random.choice([10, 41, 51]), nodes).astype(np.float64)
+    variable = random.random() < 0.4
+    longer = random.uniform(0.2, 3.0) * service.mean()
+    return Instance(
+        budget=limit,
+        xy=xy,
+        open=opens,
+        close=closes,
+        reward=earns * service if variable else earns,
+        min_stay=service,
+        pieces=[np.array([[rate, longer]] if variable else []).reshape(-1, 2) for rate in earns],
+    )
+
+
 SIDE = 8.0
 """Side of the square of "people", in kilometres."""
 
@@ -406,4 +472,10 @@ def _falling_pieces(random: np.random.Generator) -> FloatArray:
     return np.column_stack((rates, parts * random.uniform(15, 90)))
 
 
-FAMILIES: dict[str, Family] = {"paper": _paper, "mixed": _mixed, "people": _people}
+FAMILIES: dict[str, Family] = {
+    "paper": _paper,
+    "mixed": _mixed,
+    "free": _free,
+    "rewards": _rewards,
+    "people": _people,
+}

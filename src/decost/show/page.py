@@ -158,15 +158,22 @@ def number_text(value: float) -> str:
 
 
 def write_heading(
-    figure: Figure, heading: str, summary: str, script: Script, complaint: str = ""
+    figure: Figure,
+    heading: str,
+    summary: str,
+    script: Script,
+    complaint: str = "",
+    remark: str = "",
 ) -> None:
-    """Write the two lines at the top of the page, and a third one if something is wrong."""
+    """Write the two lines at the top of the page, a remark, and a line if something is wrong."""
     height = figure.get_figheight()
     left = MARGIN / WIDTH
     figure.text(left, 1 - 0.42 / height, heading, size=14, color=INK, **script.style)
     figure.text(left, 1 - 0.66 / height, summary, size=9.5, color=MUTED)
+    if remark:
+        figure.text(left, 1 - 0.88 / height, remark, size=9.5, color=MUTED)
     if complaint:
-        at = (left, 1 - 0.88 / height)
+        at = (left, 1 - (1.10 if remark else 0.88) / height)
         figure.text(*at, complaint, size=9.5, weight="bold", color=LIMIT, **script.style)
 
 

@@ -44,7 +44,12 @@ _MIN_ROW, _MAX_ROW, _MAX_TIMELINE = 0.15, 0.25, 60.0  # inches
 
 
 def plot_plan(
-    instance: Instance, solution: Solution, *, title: str | None = None, ways: Ways | None = None
+    instance: Instance,
+    solution: Solution,
+    *,
+    title: str | None = None,
+    ways: Ways | None = None,
+    remark: str = "",
 ) -> Figure:
     """Draw a plan: the map of its routes and, below it, the timeline of its visits.
 
@@ -65,6 +70,8 @@ def plot_plan(
         Heading instead of the instance's name.
     ways
         Ways along streets, as `Streets.ways` gives them; straight lines without.
+    remark
+        A line more below the heading.
 
     Returns
     -------
@@ -88,7 +95,7 @@ def plot_plan(
         ]
     points = points_of(instance)
 
-    head = HEADING + (0.22 if missing else 0.0)
+    head = HEADING + (0.22 if missing else 0.0) + (0.22 if remark else 0.0)
     map_height = map_space = 0.0
     if points is not None:
         map_height = height_of_map(shown_points(instance, points, lanes), lanes)
@@ -101,7 +108,7 @@ def plot_plan(
     figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
     complaint = _complaint(names, missing)
     write_heading(
-        figure, script.clean(heading, 80), _summary(instance, solution), script, complaint
+        figure, script.clean(heading, 80), _summary(instance, solution), script, complaint, remark
     )
     if points is not None:
         at = (MARGIN + 0.35, head + 0.1, MAP_WIDTH, map_height)

@@ -1,0 +1,77 @@
+"""Tests of several processes that train one network: they come to what one process comes to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from decost.learn.checkpoint import load_weights
+from decost.learn.config import TrainConfig
+from decost.learn.crew import Crew
+from decost.learn.runs import TrainError
+from decost.learn.train import start_run, train
+from policies import complaint
+from small_runs import TINY, nothing
+
+SHAPE = "--layers 1 --width 16 --heads 2 --feed-forward 16 --epochs 2 --episodes 16 --batch-size 8"
+KINDS = {
+    "paper": "--nodes 10 --samples 4",
+    "taught": "--teacher exact --outlook --settings 10:100 --imitated people-8:100x2 --rounds 20",
+}
+
+
+def command(folder: Path, words: str, processes: int) -> subprocess.CompletedProcess[str]:
+    """Train on the command line, by one process or by several of torchrun."""
+    launcher = [sys.executable]
+    if processes > 1:
+        launcher += ["-m", "torch.distributed.run", "--standalone"]
+        launcher += ["--nproc-per-node", str(processes)]
+    options = [*SHAPE.split(), *words.split(), "--validation", "4", "--threads", "1"]
+    return subprocess.run(
+        [*launcher, "-m", "decost", "train", *options, "--out", str(folder)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        timeout=600,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_processes_come_to_the_weights_of_one(kind: str, tmp_path: Path) -> None:
+    """With the same batches of both together, all weights are equal to rounding."""
+    for processes in (1, 2):
+        done = command(tmp_path / str(processes), KINDS[kind], processes)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("epoch 2/2") == 1  # one of them reports
+    alone, together = (
+        load_weights(tmp_path / name / "weights.safetensors")[0].state_dict() for name in "12"
+    )
+    fresh = start_run(TrainConfig(**(TINY | {"seed": 0})), tmp_path / "fresh").network.state_dict()
+    moved = 0.0
+    for name, weights in alone.items():
+        torch.testing.assert_close(together[name], weights, atol=1e-5, rtol=1e-4)
+        if name in fresh and fresh[name].shape == weights.shape:
+            moved = max(moved, float((weights - fresh[name]).abs().max()))
+    if kind == "paper":
+        assert moved > 1e-4  # something was learned at all
+
+
+def test_parts_are_shared_evenly(tmp_path: Path) -> None:
+    """Three processes cannot share two parts, and four parts are dealt out to two."""
+    run = start_run(TrainConfig(**TINY), tmp_path)
+    with pytest.raises(TrainError, match="parts = 2: 3 processes cannot share them"):
+        train(run, nothing, crew=Crew(0, 3))
+    assert [list(Crew(rank, 2).parts(4)) for rank in range(2)] == [[0, 2], [1, 3]]
+
+
+def test_a_folder_must_be_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Processes that make up a folder of their own would not train together."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert "need --out or --resume" in complaint(monkeypatch, capsys, "train", "--epochs", "1")
