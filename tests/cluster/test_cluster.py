@@ -388,6 +388,7 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
     machines.end()
 
 
+@pytest.mark.skipif(TIMES == 1, reason="every worker compiles: DECOST_CLUSTER=2")
 def test_machines_of_their_own(tmp_path: Path, machines: Machines, source: Path) -> None:
     """A worker with another version is named; two that share nothing but parts solve a set.
 
@@ -427,8 +428,9 @@ def test_machines_of_their_own(tmp_path: Path, machines: Machines, source: Path)
     machines.scheduler(machines.address.rpartition(":")[2])
     machines.worker()
     machines.worker()
-    ended = command_line.run(*words)
-    assert ended.code == 0, ended.err
+    command = command_line.start(*words)
+    _, err = command.communicate(timeout=600)
+    assert command.returncode == 0, err
     results = decost.solve_many([one for some in decost.read_parts(source) for one in some], method)
     plain = ({"index": k} | one.to_dict() for k, one in enumerate(results))
     assert lines(plans_in(out)) == lines(plain)

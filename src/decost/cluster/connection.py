@@ -24,7 +24,7 @@ DEATHS = 20
 SETTINGS = {
     "distributed.scheduler.allowed-failures": DEATHS,
     "distributed.worker.profile.enabled": False,  # looks at every thread a hundred times a second
-    "distributed.admin.tick.interval": "1s",  # of itself every 20 ms, 1% of a core each
+    "distributed.admin.tick.interval": "1s",  # how late it is; every 20 ms takes 1% of a core
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.system-monitor.gil.enabled": False,
