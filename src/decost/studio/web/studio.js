@@ -16,7 +16,7 @@ import { makeTip } from "./tip.js";
 import { makeToolbar } from "./toolbar.js";
 import { numberText, someOf } from "./words.js";
 
-const MANY = 150; // stops, from which on the map follows a drag after a moment
+const MANY = 150; // stops; the map follows a drag after the schedule, and that of more stops later
 const SHORT = 700; // milliseconds of rest before visits that are left out are priced
 
 const draft = makeDraft();
@@ -78,7 +78,7 @@ function draw(next, { preview = false, fit = false } = {}) {
   hub.renew();
   const { scene } = view;
   clearTimeout(pendingMap);
-  if (preview && scene.stops.length > MANY) pendingMap = setTimeout(drawItsMap, 200);
+  if (preview) pendingMap = setTimeout(drawItsMap, scene.stops.length > MANY ? 200 : 40);
   else drawItsMap();
   const act = { preview: previewed, drop: dropped, cancel: restore, lock, view: () => view };
   const ready = () => {
