@@ -141,7 +141,7 @@ def useful_arcs(
 def passable_arcs(
     network: Network, graph: Graph, bounds: Bounds, store: Store, least: float
 ) -> BoolArray:
-    """Mark the arcs by which some label promises no less than so much."""
+    """Mark the arcs by which some label promises no less than so much; there are no penalties."""
     nodes = len(network.node)
     marks = np.zeros((nodes, nodes), dtype=np.bool_)
     for label in range(store.counter[LABELS]):
