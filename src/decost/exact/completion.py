@@ -62,6 +62,27 @@ def backwards(problem: Problem, arcs: BoolArray, triangle: bool) -> Problem | No
     return with_arcs(Problem(mirror, make_graph(mirror, triangle)), turned)
 
 
+def labels_from_end(
+    problem: Problem,
+    mirror: Problem,
+    guide: Bounds,
+    least: float,
+    memory: float,
+    deadline: Deadline,
+) -> Store | None:
+    """Extend all labels from the end that may be part of routes that earn more than so much.
+
+    `mirror` is the problem backwards. Its labels are guided by bounds on what comes before a node,
+    which labels from the start give, and these by `guide`. Nodes may forget stops, those of the
+    problem nearly all, so that this is quick. Nothing is returned if time or memory is up.
+    """
+    store = _every_label(problem, guide, least, memory, deadline)
+    if store is None:
+        return None
+    before = bounds_of(mirror.network, problem.network, store, STEPS, _due(problem))
+    return _every_label(mirror, before, least, memory, deadline)
+
+
 def completion_bounds(
     problem: Problem,
     mirror: Problem,
@@ -70,12 +91,10 @@ def completion_bounds(
     memory: float,
     deadline: Deadline,
 ) -> Bounds | None:
-    """Bound what routes earn from each node on, if in all they earn no less than so much.
+    """Bound what routes earn from each node on, if in all they earn more than so much.
 
-    `mirror` is the problem backwards. Its labels are guided by bounds on what comes before a node,
-    which labels from the start give, and those, if stays are fixed, by bounds on the grid, with
-    penalties to begin with. Nodes may forget stops, those of the problem nearly all, so that this
-    is quick. Nothing is returned if time or memory is up.
+    This is by labels from the end. If stays are fixed, bounds on the grid guide them, with
+    penalties to begin with. Nothing is returned if time or memory is up.
     """
     guide = no_bounds()
     if not len(problem.network.pieces):
@@ -85,13 +104,15 @@ def completion_bounds(
         ascent = Ascent(problem, penalty, least, steps)
         ascent.improve(deadline.child(PATIENCE), least)
         guide = ascent.bounds
-    due = float(problem.network.node["latest"][problem.network.end])
-    for one, other in ((mirror, problem), (problem, mirror)):
-        store = _every_label(other, guide, least, memory, deadline)
-        if store is None:
-            return None
-        guide = bounds_of(one.network, other.network, store, STEPS, due)
-    return guide
+    store = labels_from_end(problem, mirror, guide, least, memory, deadline)
+    if store is None:
+        return None
+    return bounds_of(problem.network, mirror.network, store, STEPS, _due(problem))
+
+
+def _due(problem: Problem) -> float:
+    """Give the time when routes have to end, which is 0 backwards."""
+    return float(problem.network.node["latest"][problem.network.end])
 
 
 def _every_label(
@@ -120,7 +141,7 @@ def useful_arcs(
 def passable_arcs(
     network: Network, graph: Graph, bounds: Bounds, store: Store, least: float
 ) -> BoolArray:
-    """Mark the arcs by which some label promises no less than so much."""
+    """Mark the arcs by which some label promises no less than so much; there are no penalties."""
     nodes = len(network.node)
     marks = np.zeros((nodes, nodes), dtype=np.bool_)
     for label in range(store.counter[LABELS]):

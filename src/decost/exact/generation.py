@@ -80,7 +80,6 @@ class Generation(Prices):
                 improving |= self.prove(pricings, relaxation, branch, price, part)
                 if first and part.left <= 0:
                     proof = self._better_proof(branch, price, proof)
-                    listed = 0.0  # routes are too many for that, too
                     continue
             last = proof is None or inertia == 0
             found = Proof.of(branch, price, pricings)

@@ -21,6 +21,7 @@ from decost.exact.master import combine
 from decost.exact.pricing import Trip, forgetful, price_steps, priced
 from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, FloatArray
+from decost.timeline.network import mirrored
 
 if TYPE_CHECKING:
     from decost.exact.generation import Generation
@@ -116,10 +117,11 @@ class Lists:
     def fix_arcs(self, deadline: Deadline) -> bool:
         """Leave only arcs to the branch that a better plan may use, which makes all else quick.
 
-        The answer is false if there was no time for all types of vehicles.
+        Types without a mirror image keep theirs. The answer is false if there was no time for all
+        others.
         """
         branch, remembers = self._branch, self._generation.remembers
-        free = [k for k, vehicles in enumerate(branch.vehicles) if vehicles]
+        free = [k for k, vehicles in enumerate(branch.vehicles) if vehicles and self._mirrors(k)]
         free.sort(key=lambda k: int(branch.arcs[k].sum()))
         for place, number in enumerate(free):
             if number in self._fixed:
@@ -153,10 +155,15 @@ class Lists:
         least = float(self.proof.value[number]) - near
         known = Known([], least, math.inf)
         labels = Labels(problem, known, self._memory)
-        bounds = self._completion(number, problem, deadline)
-        if bounds is not None:
-            labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
-            labels.extend(bounds, deadline, math.inf, EVERY)
+        if self._mirrors(number):
+            bounds = self._completion(number, problem, deadline)
+            if bounds is not None:
+                labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
+                labels.extend(bounds, deadline, math.inf, EVERY)
+        elif problem.bounds_seconds(price_steps(problem)) < deadline.left:
+            ascent = Ascent(problem, generation.penalty[number], least, price_steps(problem))
+            for _ in labels.prove(deadline, ascent, EVERY, PATIENCE):
+                pass
         generation.tree.incumbent.labels += known.labels
         if not known.proven:
             return None
@@ -170,25 +177,25 @@ class Lists:
         chosen = useful[np.sort(first)].tolist()
         return [Trip(number, route_of(kind.network, store, label)) for label in chosen]
 
+    def _mirrors(self, number: int) -> bool:
+        """Whether routes of a type earn the same backwards."""
+        return mirrored(self._generation.team.kinds[number].network)[1]
+
     def _completion(self, number: int, problem: Problem, deadline: Deadline) -> Bounds | None:
-        """Bound what is left after a node, on the grid if there is no mirror image."""
+        """Bound what is left after a node; nothing if time or memory is up."""
         if number in self._bounds:
             return self._bounds[number]
         generation = self._generation
-        penalty = generation.penalty[number]
-        least = float(self.proof.value[number]) - self._gap
         mirror = backwards(problem, self._branch.arcs[number], generation.instance.arrays.triangle)
-        bounds: Bounds | None = None
-        if mirror is None:
-            steps = price_steps(problem)
-            if problem.bounds_seconds(steps) < deadline.left:
-                ascent = Ascent(problem, penalty, least, steps)
-                ascent.improve(deadline.child(PATIENCE), least)
-                bounds = ascent.bounds
-        else:
-            mirror = forgetful(mirror, generation.remembers[number])
-            ahead = forgetful(problem, generation.nearest[number])
-            bounds = completion_bounds(ahead, mirror, penalty, least, self._memory, deadline)
+        assert mirror is not None
+        bounds = completion_bounds(
+            forgetful(problem, generation.nearest[number]),
+            forgetful(mirror, generation.remembers[number]),
+            generation.penalty[number],
+            float(self.proof.value[number]) - self._gap,
+            self._memory,
+            deadline,
+        )
         if bounds is not None:
             self._bounds[number] = bounds
         return bounds

@@ -33,7 +33,7 @@ FAMILIES, ROUTES = 40, 300
 RANKED = 5_000
 """How many of the best routes these are chosen from."""
 
-NEAR, NEAREST = 8, 4
+NEAR, NEAREST = 8, 2
 """How many stops near a node it remembers at first, and for a first look."""
 
 SHORT = 0.01
