@@ -53,7 +53,7 @@ class Trial:
             instance.stops if stops is None else stops,
             len(self.network.pieces),
         )
-        self.memory: Memory = make_memory(self.team)
+        self.memory: Memory = make_memory(self.team.nodes, self.team.size)
         self.hints: Hints = make_hints(self.network, instance.max_stay[1:])
         self.state = random_state(seed)
 
