@@ -60,7 +60,7 @@ ROUNDS = 2_000
 """Rounds of a search for a plan to begin with, if nobody else looks for plans."""
 
 MOST_STOPS = 1_000
-"""Largest network that is tried: its program would not be solved in any time limit."""
+"""Largest network that is tried; a larger program takes too long to be written and looked at."""
 
 EDGE_TIME = 1.5e-6
 """Seconds to write the first program and to look at all edges once, at most, for each of them."""
@@ -239,6 +239,9 @@ class Circuits:
             if shares is None:
                 over |= deadline.left <= 0
                 if not over and not program.is_empty():
+                    if len(more := self._unused()):  # with them there may be a solution
+                        program.add_edges(more)
+                        continue
                     self._given_up = max(self._given_up, branch.bound)
                 yield [branch] if over else []
                 return
@@ -304,6 +307,13 @@ class Circuits:
         gain[self._program.edges] = 0.0
         missing = np.flatnonzero(gain > NOTHING * prices.bound)
         return missing[np.argsort(-gain[missing], kind="stable")[:PRICED]]
+
+    def _unused(self) -> IntArray:
+        """Give the shortest edges that may be used and are not in the program, some at a time."""
+        unused = self._allowed.copy()
+        unused[self._program.edges] = False
+        edges = np.flatnonzero(unused)
+        return edges[np.argsort(self._circuit.length[edges], kind="stable")[:PRICED]]
 
     def _first_edges(self) -> IntArray:
         """Give the edges of the depot, and from every stop to its nearest others."""
@@ -403,3 +413,13 @@ def _walk(circuit: Circuit, edges: IntArray) -> list[int]:
         if node == 0:
             return route
         route.append(node)
+
+
+def rehearse() -> None:
+    """Call every kernel, by solving a small problem; those of a search for plans are not called."""
+    instance = Instance(budget=9, xy=np.eye(4, 2), reward=[0, 1, 1, 1])
+    known = Known([], 0.0, math.inf)
+    for _ in search_circuits(
+        instance, Problem.of(instance), known, 0, Deadline(60.0), lambda value: None
+    ):
+        pass
