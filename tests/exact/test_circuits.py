@@ -79,6 +79,24 @@ def test_equals_brute_force_without_windows(forced: list[int], seed: int) -> Non
     assert check(instance, result.solution) == []
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_equals_brute_force_with_edges_one_by_one(
+    forced: list[int], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that begins with the depot's edges alone gets all that it needs, in the tree, too.
+
+    Without an edge between stops it may have no solution at first, which proves nothing.
+    """
+    monkeypatch.setattr(circuits, "NEAREST", 0)
+    monkeypatch.setattr(circuits, "SMALL_PROGRAM", 0)
+    monkeypatch.setattr(circuits, "PRICED", 1)
+    random = np.random.default_rng(3000 + seed)
+    instance = free_instance(random, int(random.integers(2, 6)))
+    result = solve(instance, "exact")
+    assert result.status == "optimal"
+    assert result.profit == pytest.approx(brute_force(instance)[1], rel=1e-7, abs=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(80))
 def test_equals_brute_force_with_windows(forced: list[int], seed: int) -> None:
     """Circuits that come too late, or earn less because of a window, are forbidden one by one."""

@@ -15,7 +15,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -115,15 +115,21 @@ def measure_peer(contender: Contender, instance: Instance) -> Row:
     seconds = float(contender.get("time_limit") or 0)
     problem = whole_problem(instance)
     try:
-        with ProcessPoolExecutor(1, get_context("spawn")) as apart:
-            planning = apart.submit(plan, contender.method, problem, seconds)
-            answer, took = planning.result()
+        planning = _process(contender.method).submit(plan, contender.method, problem, seconds)
+        answer, took = planning.result()
     except BrokenProcessPool:
+        _process.cache_clear()
         answer, took = Answer([]), seconds
     routes = [route for route in answer.routes if route]
     solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
     status: Status = "optimal" if answer.proven and problem.exact else "feasible"
     return row_of(Result(instance, solution, status), contender, seconds=took)
+
+
+@cache
+def _process(peer: str) -> ProcessPoolExecutor:
+    """Start the process of a planner, which is kept for its next plans."""
+    return ProcessPoolExecutor(1, get_context("spawn"))
 
 
 def published_rows(config: PeersConfig, rows: Sequence[Row]) -> list[Row]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decost.compiling import clock
 from decost.exact.circuit_program import Circuit, Cut, Prices, Program, Shares
 from decost.exact.cuts import NOTHING, broken_subtours
 from decost.exact.exact import Hear, Known, Problem, rounded
@@ -59,7 +60,10 @@ ROUNDS = 2_000
 """Rounds of a search for a plan to begin with, if nobody else looks for plans."""
 
 MOST_STOPS = 1_000
-"""Largest network that is tried: its program would not be solved in any time limit."""
+"""Largest network that is tried; a larger program takes too long to be written and looked at."""
+
+EDGE_TIME = 1.5e-6
+"""Seconds to write the first program and to look at all edges once, at most, for each of them."""
 
 FEW = 0.1
 """Largest share of alternatives with windows that matter for which circuits are tried."""
@@ -95,7 +99,6 @@ def search_circuits(
     It yields whenever more may be known.
     """
     scale, network = Scale(instance), problem.network
-    circuit = Circuit.of(network)
     required = instance.required[instance.alternative_stop]
 
     def judge(route: list[int]) -> float:
@@ -106,9 +109,14 @@ def search_circuits(
             known.route, known.value = numbers.tolist(), value
         return value
 
+    seconds = EDGE_TIME * network.alternatives**2
     if better_plan is None:
-        _find_plan(instance, known, scale, seed, deadline.child(deadline.left / 4))
+        part = deadline.left / 4 if 2 * seconds < deadline.left else deadline.left
+        _find_plan(instance, known, scale, seed, deadline.child(part))
         yield
+    if seconds > deadline.left:
+        return
+    circuit = Circuit.of(network)
     if circuit.closed:  # a circuit of one stop has one edge twice
         for stop in range(1, circuit.stops + 1):
             judge([stop])
@@ -176,12 +184,13 @@ class Circuits:
         self._program = Program(circuit, self._first_edges(), self._allowed)
         self._given_up = -math.inf
         self._root: Prices | None = None
+        self._lap = 0.0  # seconds from one solution of a program until the next is looked for
 
     def run(self, deadline: Deadline) -> Iterator[None]:
         """Look for better circuits until none can be better; yield whenever more is known."""
         count = 0
         heap = [(-math.inf, count, Branch(math.inf))]
-        while heap and deadline.left > 0:
+        while heap and deadline.left > self._lap:
             branch = heap[0][2]
             children: list[Branch] = []
             for children in self._divide(branch, deadline):
@@ -225,12 +234,18 @@ class Circuits:
         bounds: list[float] = []
         while True:
             program.limit(*self._limits(branch))
-            shares = program.solve(deadline)
+            over = deadline.left <= self._lap
+            shares = None if over else program.solve(deadline)
             if shares is None:
-                if deadline.left > 0 and not program.is_empty():
+                over |= deadline.left <= 0
+                if not over and not program.is_empty():
+                    if len(more := self._unused()):  # with them there may be a solution
+                        program.add_edges(more)
+                        continue
                     self._given_up = max(self._given_up, branch.bound)
-                yield [branch] if deadline.left <= 0 else []
+                yield [branch] if over else []
                 return
+            solved = clock()
             prices = program.prices()
             if prices.bound < branch.bound:
                 branch = branch._replace(bound=prices.bound)
@@ -255,6 +270,7 @@ class Circuits:
                 if not cuts:
                     cuts = [self._judged(shares)]
             program.add_cuts(cuts)
+            self._lap = clock() - solved
 
     def _stalled(self, branch: Branch, bounds: list[float]) -> bool:
         """Whether cuts have closed little of the gap lately; the root is worth more of them."""
@@ -291,6 +307,13 @@ class Circuits:
         gain[self._program.edges] = 0.0
         missing = np.flatnonzero(gain > NOTHING * prices.bound)
         return missing[np.argsort(-gain[missing], kind="stable")[:PRICED]]
+
+    def _unused(self) -> IntArray:
+        """Give the shortest edges that may be used and are not in the program, some at a time."""
+        unused = self._allowed.copy()
+        unused[self._program.edges] = False
+        edges = np.flatnonzero(unused)
+        return edges[np.argsort(self._circuit.length[edges], kind="stable")[:PRICED]]
 
     def _first_edges(self) -> IntArray:
         """Give the edges of the depot, and from every stop to its nearest others."""
@@ -390,3 +413,13 @@ def _walk(circuit: Circuit, edges: IntArray) -> list[int]:
         if node == 0:
             return route
         route.append(node)
+
+
+def rehearse() -> None:
+    """Call every kernel, by solving a small problem; those of a search for plans are not called."""
+    instance = Instance(budget=9, xy=np.eye(4, 2), reward=[0, 1, 1, 1])
+    known = Known([], 0.0, math.inf)
+    for _ in search_circuits(
+        instance, Problem.of(instance), known, 0, Deadline(60.0), lambda value: None
+    ):
+        pass

@@ -301,7 +301,10 @@ def values_to_go(
 
 
 def rehearse() -> None:
-    """Call every kernel, by solving a small problem with and without bounds."""
+    """Call every kernel, by solving a small problem with and without bounds, and as a circuit."""
+    from decost.exact.circuits import rehearse as rehearse_circuits
+
+    rehearse_circuits()
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     for one in (instance, instance.replace(travel=instance.travel)):
         exact(one, ExactOptions())
