@@ -16,14 +16,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from decost.compiled import jit
+from decost.compiled import jit, lean
 from decost.draws import RandomState
 from decost.inference.prefix import PrefixPlanner
 from decost.inference.problems import Tables, Turn, load_tables, network_of, turns_of
 from decost.inference.rows import Floats
 from decost.inference.shapes import PAIR_FEATURES, NetworkConfig, token_features
 from decost.inference.view import describe_state
-from decost.inference.walks import NO_SHARE, Walks, Wish, begin, move, room_for_walks
+from decost.inference.walks import (
+    NO_SHARE,
+    State,
+    Walks,
+    Wish,
+    begin,
+    move,
+    room_for_walks,
+)
 from decost.learn.network import PrefixNetwork
 from decost.learn.teacher import Values
 from decost.learn.view import View
@@ -164,6 +172,15 @@ def _count(trip: Trip, leg: Leg, walks: Walks) -> None:
     trip.profit[leg.rows] += walks.value - tables.bonus[:, None] * visited
 
 
+@lean
+def _is_possible(tables: Tables, b: int, state: State, s: int, node: int) -> bool:
+    """Whether a node can be next, be it that a required stop is left to a later vehicle."""
+    if node == 0 or state.live[s, node]:
+        return True
+    in_time = state.start[s, node] <= tables.latest[b, node] + tables.slack[b]
+    return bool(in_time and not state.visited[s, node])
+
+
 @jit
 def _follow(tables: Tables, nodes: IntArray, wish: Wish, walks: Walks) -> None:
     """Send vehicles along given routes; what cannot be visited is left out."""
@@ -175,7 +192,7 @@ def _follow(tables: Tables, nodes: IntArray, wish: Wish, walks: Walks) -> None:
             while state.vehicles[s] >= 0:
                 node = nodes[b, s, k] if k < nodes.shape[2] else 0
                 k += 1
-                if state.live[s, node]:
+                if _is_possible(tables, b, state, s, node):
                     move(tables, b, network, state, s, node, NO_SHARE, wish, walks)
 
 
@@ -283,7 +300,7 @@ def _see(
                                 sights.chosen[total] = c
                     total += 1
                 k += 1
-                if state.live[s, node]:
+                if _is_possible(tables, b, state, s, node):
                     move(tables, b, network, state, s, node, NO_SHARE, wish, walks)
     return total
 
