@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import decost
-from decost import Instance, Solution, check, generate
+from decost import Instance, Solution, check, generate, make_solution
 from decost.compiling import clock
 from decost.inference import policy
 from decost.method.aside import Aside
@@ -73,6 +73,18 @@ def test_rounds_do_not_depend_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert expected == []
     solve(instance, iterations=None, time_limit=0.1)
     assert expected
+
+
+def test_clock_that_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another thread compiles, no time passes: nothing is expected of rounds then."""
+    monkeypatch.setattr(module, "clock", lambda: 3.0)
+    (instance,) = generate("mixed", nodes=12, seed=4)
+    searches = Searches(instance, make_solution(instance, [], []), seed=1, threads=1)
+    searches.run(20, np.zeros(1, dtype=np.uint8))
+    searches.expect(1.0)
+    plan = searches.plan()
+    assert plan is not None
+    assert check(instance, plan) == []
 
 
 @pytest.mark.parametrize("longest", [1e6, 1e12])

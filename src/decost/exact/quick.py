@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import repeat
 from typing import NamedTuple
 
@@ -75,7 +76,7 @@ def _found(instances: Sequence[Instance], answers: Answers) -> list[Found]:
     last = int(answers.first[-1])
     columns = (answers.stop[:last], *answers.table[:, :last])
     rows = zip(*(column.tolist() for column in columns), repeat(0), strict=False)
-    visits = list(map(Visit._make, rows))
+    visits = list(map(partial(tuple.__new__, Visit), rows))  # as `_make`, in C
     first = answers.first.tolist()
     times = answers.times.tolist()
     found = []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias, get_args
 
-import numpy as np
-
 from decost.problem.instance import Instance
 
 Feature: TypeAlias = Literal["teams", "vehicles", "alternatives", "required"]
@@ -25,7 +23,7 @@ def features_of(instance: Instance) -> Iterator[tuple[Feature, str]]:
         yield "vehicles", own
     if not instance.simple:
         yield "alternatives", _own_alternative(instance)
-    if np.count_nonzero(instance.required):
+    if instance.any_required:
         stop = int(instance.required.argmax())
         yield "required", f"stop {instance.label(stop)!r}: required = True"
 

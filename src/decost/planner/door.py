@@ -664,7 +664,7 @@ _CANNOT: dict[Feature, str] = {
 
 def _signed(result: Result, method: Method, options: Options, runtime: float) -> Result:
     result = result.signed(method.name, options.seed, runtime)
-    if not np.count_nonzero(result.instance.required):
+    if not result.instance.any_required:
         return result
     from decost.planner.requirements import with_reasons
 

@@ -78,7 +78,7 @@ def validate(instance: Instance, modest: bool) -> None:
     if not modest:
         with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
             _validate_sums(instance)
-    if np.count_nonzero(instance._required):
+    if instance.any_required:
         impossible = instance.required & (np.diff(instance.alternative_first) == 0)
         if impossible.any():
             name = stop_name(instance, int(np.argmax(impossible)))

@@ -231,7 +231,9 @@ class Instance:
         mine["_fleet"] = own_fleet(self, fleet, rows) if differ else None
 
         mine["_required"] = np.zeros(nodes, dtype=np.bool_)
-        if required is not None:
+        if required is None:
+            mine["any_required"] = False
+        else:
             mine["_required"] = truth_table("required", required, (nodes,))
             self._required[0] = False
         mine["_first"] = None
@@ -455,7 +457,7 @@ class Instance:
         team = f", {self.vehicles} vehicles" if self.vehicles > 1 else ""
         plural = "" if self.stops == 1 else "s"
         ways = "" if self._first is None else f", {self.alternative_count} alternatives"
-        must = f", {self.required.sum()} required" if self.required.any() else ""
+        must = f", {self.required.sum()} required" if self.any_required else ""
         return (
             f"Instance({name}{self.problem}, {self.stops} stop{plural}{ways}{must}, "
             f"budget {self.budget:g}{team})"
@@ -495,7 +497,7 @@ class Instance:
             "name": self.name,
             "begin": self.begin,
             "fleet": self._fleet,
-            "required": self.required if self.required.any() else None,
+            "required": self.required if self.any_required else None,
             "places": self.places,
             "end": None if self.end == (self.nodes if self.separate_end else 0) else self.end,
             "profiles": self.profiles,
@@ -530,6 +532,11 @@ class Instance:
     def required(self) -> BoolArray:
         """Whether each stop comes before all profit."""
         return frozen(self._required[:])
+
+    @cached_property
+    def any_required(self) -> bool:
+        """Whether there is a stop that comes before all profit."""
+        return bool(np.count_nonzero(self._required))
 
     @cached_property
     def matrix(self) -> FloatArray | None:
@@ -578,7 +585,7 @@ class Instance:
         """One vehicle, straight ways, one alternative a stop at its place, and none required."""
         straight = self._travel is None and not self.geographic
         alone = self.vehicles == 1 and self._fleet is None
-        return straight and alone and self.simple and not np.count_nonzero(self._required)
+        return straight and alone and self.simple and not self.any_required
 
     @property
     def alternative_count(self) -> int:

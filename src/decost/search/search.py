@@ -136,7 +136,7 @@ class Searches:
         elapsed = clock() - self._begin
         for one in self._searches:
             figures = one.memory.figures
-            if figures[ROUNDS] > 0:
+            if figures[ROUNDS] > 0 and elapsed > 0.0:  # the clock may stand still
                 figures[END] = min(one.most, figures[ROUNDS] * (1.0 + max(0.0, left) / elapsed))
 
     @property
