@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 
 import decost
-from decost.exact import columns, exact, lists, plans, prices, pricing
+from decost.exact import columns, exact, lists, plans, pricing
 from decost.exact.labels import CAPACITY, Attempt
 from decost.planner import auto
 from odd_instances import brute_force_team, odd_instance
@@ -34,7 +34,6 @@ BOUNDS = [(exact, "SMALL", Attempt(1, CAPACITY)), (auto, "FIRST_TRY", Attempt(1,
 LONG = [
     (columns, "Generation", functools.partial(columns.Generation, small=False)),
     (pricing, "NEAR", 0),
-    (prices, "LONG_PATIENCE", -1.0),
 ]
 BRANCHES = [
     *LONG,

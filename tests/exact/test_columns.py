@@ -33,11 +33,10 @@ from strategies import instances
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force all ways to a proof: small instances need neither bounds nor branches.
 
-    Routes with bounds come back to stops wherever they can, and are looked for from both ends.
+    Routes with bounds come back to stops wherever they can.
     """
     if request.param != "labels alone":
         monkeypatch.setattr(pricing, "NEAR", 0)
-        monkeypatch.setattr(prices, "LONG_PATIENCE", -1.0)
         monkeypatch.setattr(module, "Generation", functools.partial(module.Generation, small=False))
     if request.param == "by branching":
         monkeypatch.setattr(plans, "DETOURS", -1)

@@ -9,10 +9,8 @@ import pytest
 
 from decost import Instance, optimal_stays
 from decost.exact import pricing
-from decost.exact.bounds import no_bounds
-from decost.exact.completion import backwards, completion_bounds, labels_from_end, useful_arcs
+from decost.exact.completion import backwards, completion_bounds
 from decost.exact.exact import Problem
-from decost.exact.labels import LABELS
 from decost.exact.pricing import forgetful, near_stops, priced, type_problem
 from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, IntArray
@@ -56,10 +54,7 @@ def test_routes_earn_as_much_backwards(seed: int) -> None:
 @pytest.mark.parametrize("near", [0, 9])
 @pytest.mark.parametrize("seed", range(60))
 def test_bounds_hold_for_every_route(seed: int, near: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No route that earns enough earns more from any of its nodes on than the bound there says.
-
-    And its arcs are among the useful ones.
-    """
+    """No route that earns enough earns more from any of its nodes on than the bound there says."""
     monkeypatch.setattr(pricing, "NEAR", near)
     instance, problem, arcs, routes = draw(4000 + seed)
     random = np.random.default_rng(seed)
@@ -72,19 +67,13 @@ def test_bounds_hold_for_every_route(seed: int, near: int, monkeypatch: pytest.M
     values = [profit - price[route - 1].sum() for route, profit in routes]
     least = float(np.quantile(values, random.uniform(0, 1))) - 1e-6
     mirror = forgetful(mirror, near_stops(problem))
-    ahead = forgetful(charged, near_stops(problem, few=True))
-    bounds = completion_bounds(ahead, mirror, np.zeros(count), least, 1e9, Deadline(60.0))
+    bounds = completion_bounds(charged, mirror, np.zeros(count), least, 1e9, Deadline(60.0))
     assert bounds is not None
-    useful = useful_arcs(
-        forgetful(charged, near_stops(problem)), bounds, least, 1e9, Deadline(60.0)
-    )
-    assert useful is not None
     network = charged.network
     pool = np.empty((len(network.pieces) + 1, 2))
     for (route, _), value in zip(routes, values, strict=True):
         if value < least:
             continue
-        assert useful[np.append(network.start, route[:-1]), route].all()
         for k, node in enumerate(route):
             front = follow(network, route[:k], pool)
             place = network.node["place"]
@@ -92,21 +81,3 @@ def test_bounds_hold_for_every_route(seed: int, near: int, monkeypatch: pytest.M
             step = int((start - bounds.begin) / bounds.step)
             pieces = sum(float(np.prod(pool[p])) for p in range(front.pieces))
             assert front.value + pieces + bounds.best[node, step] >= value - 1e-9 * max(1.0, value)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_best_route_is_found_from_the_end(seed: int) -> None:
-    """Labels from the end, guided by forgetful ones, earn what the best of all routes earns."""
-    instance, problem, arcs, routes = draw(5000 + seed)
-    random = np.random.default_rng(seed)
-    price = problem.full_profits * random.uniform(-0.2, 1.2, len(problem.network.number))
-    charged = priced(problem, price, arcs, arcs & False)
-    mirror = backwards(charged, arcs, instance.arrays.triangle)
-    if mirror is None or not routes:
-        return
-    best = max(profit - price[route - 1].sum() for route, profit in routes)
-    ahead = forgetful(charged, near_stops(problem, few=True))
-    store = labels_from_end(ahead, mirror, no_bounds(), best - 1e-6, 1e9, Deadline(60.0))
-    assert store is not None
-    whole = store.label["whole"][: store.counter[LABELS]]
-    assert whole.max() == pytest.approx(best, rel=1e-9, abs=1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -297,3 +298,11 @@ def test_waits_before_deadlines(seed: int) -> None:
     result = solve(instance, iterations=5, time_limit=5.0)
     assert result.details["rounds"] == 5
     assert result.profit == pytest.approx(brute_force(instance))
+
+
+def test_optima_of_larger_problems(data: Path) -> None:
+    """Published optima with 100 nodes are reached by one of two seeds, and never surpassed."""
+    for name, optimum in (("kroA100", 3212), ("eil101", 3655), ("rat99", 2944)):
+        instance = decost.read(data / "op" / f"{name}.oplib")
+        plans = [decost.solve(instance, "search", iterations=30_000, seed=k) for k in range(2)]
+        assert max(plan.profit for plan in plans) == optimum

@@ -5,11 +5,6 @@ only if another visits no other stops that its node remembers. So what is left a
 no more than the best of them, whatever came before. These bounds take longer than those on a grid
 of times (`bounds`), but rounding is in them only once, and stops that come again only where nodes
 forget them.
-
-With them, labels from the start show which arcs a route can use that earns enough: where no label
-promises that much by way of an arc, the arc can be left out. An arc counts before the label at its
-head is compared with others: who dominates it need not have come by the same arc, but goes on by
-all arcs that it could take.
 """
 
 from __future__ import annotations
@@ -19,18 +14,10 @@ import math
 import numpy as np
 
 from decost.compiled import jit
-from decost.exact.bounds import Bounds, no_bounds
+from decost.exact.bounds import Bounds
 from decost.exact.exact import Ascent, Known, Labels, Problem
-from decost.exact.graph import Graph, make_graph
-from decost.exact.labels import (
-    EVERY,
-    LABELS,
-    Store,
-    has_visited,
-    leave_node,
-    look_out,
-    promise,
-)
+from decost.exact.graph import make_graph
+from decost.exact.labels import EVERY, LABELS, Store
 from decost.exact.pricing import with_arcs
 from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, FloatArray
@@ -42,10 +29,7 @@ STEPS = 800
 """Steps of time for which bounds are kept, and most of the grid for labels from the end."""
 
 PATIENCE = 0.05
-"""Seconds for bounds on the grid."""
-
-FINE = 64
-"""At how many times the bound of a label from the start is taken."""
+"""Seconds for the bounds of these labels at first."""
 
 ROUNDING = 1e-6
 """Share of a step by which a time may be rounded up to one."""
@@ -62,27 +46,6 @@ def backwards(problem: Problem, arcs: BoolArray, triangle: bool) -> Problem | No
     return with_arcs(Problem(mirror, make_graph(mirror, triangle)), turned)
 
 
-def labels_from_end(
-    problem: Problem,
-    mirror: Problem,
-    guide: Bounds,
-    least: float,
-    memory: float,
-    deadline: Deadline,
-) -> Store | None:
-    """Extend all labels from the end that may be part of routes that earn more than so much.
-
-    `mirror` is the problem backwards. Its labels are guided by bounds on what comes before a node,
-    which labels from the start give, and these by `guide`. Nodes may forget stops, those of the
-    problem nearly all, so that this is quick. Nothing is returned if time or memory is up.
-    """
-    store = _every_label(problem, guide, least, memory, deadline)
-    if store is None:
-        return None
-    before = bounds_of(mirror.network, problem.network, store, STEPS, _due(problem))
-    return _every_label(mirror, before, least, memory, deadline)
-
-
 def completion_bounds(
     problem: Problem,
     mirror: Problem,
@@ -91,80 +54,29 @@ def completion_bounds(
     memory: float,
     deadline: Deadline,
 ) -> Bounds | None:
-    """Bound what routes earn from each node on, if in all they earn more than so much.
+    """Bound what routes earn from each node on, if in all they earn no less than so much.
 
-    This is by labels from the end. If stays are fixed, bounds on the grid guide them, with
-    penalties to begin with. Nothing is returned if time or memory is up.
+    `mirror` is the problem backwards; its nodes may forget stops. The penalties are those of the
+    grid to begin with. Nothing is returned if time or memory is up.
     """
-    guide = no_bounds()
-    if not len(problem.network.pieces):
-        steps = min(problem.grid_steps(), STEPS)
-        if problem.bounds_seconds(steps) > deadline.left:
-            return None
-        ascent = Ascent(problem, penalty, least, steps)
-        ascent.improve(deadline.child(PATIENCE), least)
-        guide = ascent.bounds
-    store = labels_from_end(problem, mirror, guide, least, memory, deadline)
-    if store is None:
+    steps = min(mirror.grid_steps(), STEPS)
+    if mirror.bounds_seconds(steps) > deadline.left:
         return None
-    return bounds_of(problem.network, mirror.network, store, STEPS, _due(problem))
-
-
-def _due(problem: Problem) -> float:
-    """Give the time when routes have to end, which is 0 backwards."""
-    return float(problem.network.node["latest"][problem.network.end])
-
-
-def _every_label(
-    problem: Problem, bounds: Bounds, least: float, memory: float, deadline: Deadline
-) -> Store | None:
-    """Extend labels that may earn no less than so much, until none can visit fewer stops."""
-    graph = problem.graph._replace(price=np.zeros_like(problem.graph.price))
-    labels = Labels(problem._replace(graph=graph), Known([], least, math.inf), memory)
-    labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
-    labels.extend(bounds, deadline, math.inf, EVERY)
-    return labels.store if labels.done else None
-
-
-def useful_arcs(
-    problem: Problem, bounds: Bounds, least: float, memory: float, deadline: Deadline
-) -> BoolArray | None:
-    """Mark the arcs of routes that earn no less than so much, by bounds from the end.
-
-    The nodes of the problem may forget stops. Nothing is returned if time or memory is up.
-    """
-    store = _every_label(problem, bounds, least, memory, deadline)
-    return None if store is None else passable_arcs(*problem, bounds, store, least)
+    labels = Labels(mirror, Known([], least, math.inf), memory)
+    ascent = Ascent(mirror, penalty, least, steps)
+    for _ in labels.prove(deadline, ascent, EVERY, PATIENCE):
+        pass
+    if not labels.done:
+        return None
+    return bounds_of(problem.network, mirror.network, labels.store, STEPS)
 
 
 @jit
-def passable_arcs(
-    network: Network, graph: Graph, bounds: Bounds, store: Store, least: float
-) -> BoolArray:
-    """Mark the arcs by which some label promises no less than so much; there are no penalties."""
-    nodes = len(network.node)
-    marks = np.zeros((nodes, nodes), dtype=np.bool_)
-    for label in range(store.counter[LABELS]):
-        if store.label[label].dead == 1:
-            continue
-        node = store.label[label].node
-        samples = look_out(store, leave_node(network, store, label))
-        for arc in range(graph.first[node], graph.first[node + 1]):
-            to = graph.head[arc]
-            if not marks[node, to] and not has_visited(store.visited, label, network.stop[to]):
-                marks[node, to] = promise(network, bounds, store, label, samples, to) >= least
-    return marks
-
-
-@jit
-def bounds_of(network: Network, mirror: Network, store: Store, steps: int, due: float) -> Bounds:
-    """Make a table of what labels of the mirrored network earn, their own nodes included.
-
-    Its time t is `due - t` here.
-    """
+def bounds_of(network: Network, mirror: Network, store: Store, steps: int) -> Bounds:
+    """Make a table of what labels from the end earn, their own nodes included."""
     nodes, node = len(network.node), network.node
-    begin = node[network.start].open
-    step = (node[network.end].latest - begin) / steps
+    begin, due = node[network.start].open, node[network.end].latest
+    step = (due - begin) / steps
     if step <= 0.0:
         step = 1.0
     size = steps + 2

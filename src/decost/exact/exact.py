@@ -20,7 +20,6 @@ from decost.exact.labels import (
     CAPACITY,
     CLASSES,
     DONE,
-    EVERY,
     FULL,
     GUESS,
     LABELS,
@@ -466,8 +465,7 @@ class Labels:
         known, problem = self._known, self._problem
         known.labels -= int(self.store.counter[LABELS])
         queued = int(self.store.counter[QUEUED])
-        by_promise = bounded and rule != EVERY
-        if by_promise and bounds is not self._bounds and queued * SORT_TIME < deadline.left:
+        if bounded and bounds is not self._bounds and queued * SORT_TIME < deadline.left:
             sort_queue(*problem, bounds, self.store)
             self._bounds = bounds
         try:
@@ -489,7 +487,7 @@ class Labels:
                 route = route_of(problem.network, store, store.counter[BEST])
                 known.route = problem.alternatives(route)
                 known.value = float(store.best[0])
-            if bounded and rule == PROVE:
+            if bounded and rule != GUESS:
                 promised = float(store.heap_key[0]) if store.counter[QUEUED] else -math.inf
                 known.bound = max(known.value, min(known.bound, rounded(promised, self._grain)))
             self.done = answer == DONE

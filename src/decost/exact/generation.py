@@ -22,8 +22,8 @@ PROBE_SECONDS = 1.0
 ASCENT_SECONDS = 5.0
 """Most seconds to look for first prices."""
 
-ASIDE, LISTING = 0.25, 1.0
-"""How long first prices are looked for, and routes are listed before all is proven, as parts of
+ASIDE = 0.25
+"""How long first prices are looked for, and routes are listed before all is proven, as a part of
 the time that went before."""
 
 
@@ -80,6 +80,7 @@ class Generation(Prices):
                 improving |= self.prove(pricings, relaxation, branch, price, part)
                 if first and part.left <= 0:
                     proof = self._better_proof(branch, price, proof)
+                    listed = 0.0  # routes are too many for that, too
                     continue
             last = proof is None or inertia == 0
             found = Proof.of(branch, price, pricings)
@@ -90,8 +91,7 @@ class Generation(Prices):
                 gap = self.tree.gap(proof.bound)
                 if gap < listed / 2 and not self.small:
                     listed = gap
-                    solve_by_lists(self, branch, proof, LISTING * (clock() - begin))
-                    self.master.enter(branch)
+                    solve_by_lists(self, branch, proof, ASIDE * (clock() - begin))
                 if not self.tree.hopeful(branch.bound):
                     break
             if improving:

@@ -530,8 +530,7 @@ def extend_labels(
 
     With bounds, the label that promises most comes first, and only those are kept that promise
     more than the best route so far (by `grain`, of which all profits are multiples); without,
-    the earliest comes first. The rule `EVERY` leaves the best route as it was given, and as all
-    labels are wanted then, the earliest comes first: few are extended before they are dominated.
+    the earliest comes first. The rule `EVERY` leaves the best route as it was given.
     """
     label, visited, counter, best = store.label, store.visited, store.counter, store.best
     tiny = 0.0
@@ -539,10 +538,9 @@ def extend_labels(
         tiny += network.node[i].full_profit
     tiny *= 1e-12
     bounded = len(bounds.best) > 0
-    by_promise = bounded and rule != EVERY
     progress = max(tiny, grain * (1 - 1e-6))
     while work > 0:
-        if counter[QUEUED] == 0 or (by_promise and store.heap_key[0] < best[0] + progress):
+        if counter[QUEUED] == 0 or (bounded and store.heap_key[0] < best[0] + progress):
             return DONE
         old = store.heap_label[0]
         node = label[old].node
@@ -589,11 +587,9 @@ def extend_labels(
             visited[new, stop >> 6] |= np.int64(1) << (stop & 63)
             key = -start.time
             if bounded:
-                high = upper_bound(network, graph, bounds, store, new)
-                if high < best[0] + progress:
+                key = upper_bound(network, graph, bounds, store, new)
+                if key < best[0] + progress:
                     continue
-                if by_promise:
-                    key = high
             if settle(network, graph, store, new, rule, tiny):
                 counter[LABELS] += 1
                 counter[PIECES] += start.pieces

@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from decost.exact.bounds import Bounds
-from decost.exact.completion import (
-    FINE,
-    PATIENCE,
-    backwards,
-    completion_bounds,
-    useful_arcs,
-)
+from decost.exact.completion import PATIENCE, backwards, completion_bounds
 from decost.exact.exact import Ascent, Known, Labels, Problem
 from decost.exact.labels import EVERY, LABELS, route_of
 from decost.exact.master import combine
 from decost.exact.pricing import Trip, forgetful, price_steps, priced
 from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, FloatArray
-from decost.timeline.network import mirrored
 
 if TYPE_CHECKING:
     from decost.exact.generation import Generation
@@ -43,6 +36,9 @@ LISTED = 1_000
 LIST_PART = 0.8
 """Part of the time that is left which a list may take."""
 
+FINE = 64
+"""At how many times the bound of a label is taken for a list."""
+
 COMBINE_TIME = 2e-4
 """Seconds a route that a combination may run over its limit."""
 
@@ -60,8 +56,6 @@ def solve_by_lists(generation: Generation, branch: Branch, proof: Proof, seconds
     lists = generation.lists
     if lists is None or lists.proof is not proof:
         lists = generation.lists = Lists(generation, branch, proof, whole)
-    if not lists.fix_arcs(deadline.child(seconds)):
-        return False
     near = whole / FIRST_LIST
     while deadline.left > 0:
         trips = lists.trips(near, deadline.child(min(LIST_PART * deadline.left, seconds)))
@@ -92,9 +86,7 @@ class Lists:
         self._branch = branch
         self.proof = proof
         self._gap = gap
-        self._memory = min(generation.memory, LIST_MEMORY)
         self._bounds: dict[int, Bounds] = {}
-        self._fixed: set[int] = set()
 
     def trips(self, near: float, deadline: Deadline) -> list[Trip] | None:
         """List all routes that earn less than the best by no more than so much.
@@ -114,56 +106,18 @@ class Lists:
             return None
         return trips
 
-    def fix_arcs(self, deadline: Deadline) -> bool:
-        """Leave only arcs to the branch that a better plan may use, which makes all else quick.
-
-        Types without a mirror image keep theirs. The answer is false if there was no time for all
-        others.
-        """
-        branch, remembers = self._branch, self._generation.remembers
-        free = [k for k, vehicles in enumerate(branch.vehicles) if vehicles and self._mirrors(k)]
-        free.sort(key=lambda k: int(branch.arcs[k].sum()))
-        for place, number in enumerate(free):
-            if number in self._fixed:
-                continue
-            part = deadline.child(deadline.left / (len(free) - place))
-            problem = self._problem(number)
-            bounds = self._completion(number, problem, part)
-            if bounds is None:
-                continue
-            least = float(self.proof.value[number]) - self._gap
-            problem = forgetful(problem, remembers[number])
-            arcs = useful_arcs(problem, bounds, least, self._memory, part)
-            if arcs is not None:
-                branch.keep_arcs(number, arcs)
-                self._fixed.add(number)
-        return len(self._fixed) == len(free)
-
-    def _problem(self, number: int) -> Problem:
-        """Charge a type's stops the prices of the proof."""
-        kind, arcs = self._generation.team.kinds[number], self._branch.arcs[number]
-        return priced(kind.problem, self.proof.price[kind.stops], arcs, kind.reach & ~arcs)
-
     def _of_type(self, number: int, near: float, deadline: Deadline) -> list[Trip] | None:
         generation, branch = self._generation, self._branch
-        kind = generation.team.kinds[number]
-        problem = self._problem(number)
+        kind, arcs = generation.team.kinds[number], branch.arcs[number]
+        price = self.proof.price[kind.stops]
+        problem = priced(kind.problem, price, arcs, kind.reach & ~arcs)
         # A route without a stop that must be visited cannot take the place of one with it.
-        price = np.maximum(0.0, problem.graph.price)
-        price = np.where(branch.forced[kind.stops], np.inf, price)
+        price = np.where(branch.forced[kind.stops], np.inf, np.maximum(0.0, price))
         problem = problem._replace(graph=problem.graph._replace(price=price))
         least = float(self.proof.value[number]) - near
         known = Known([], least, math.inf)
-        labels = Labels(problem, known, self._memory)
-        if self._mirrors(number):
-            bounds = self._completion(number, problem, deadline)
-            if bounds is not None:
-                labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
-                labels.extend(bounds, deadline, math.inf, EVERY)
-        elif problem.bounds_seconds(price_steps(problem)) < deadline.left:
-            ascent = Ascent(problem, generation.penalty[number], least, price_steps(problem))
-            for _ in labels.prove(deadline, ascent, EVERY, PATIENCE):
-                pass
+        labels = Labels(problem, known, min(generation.memory, LIST_MEMORY))
+        self._extend(labels, problem, number, least, deadline)
         generation.tree.incumbent.labels += known.labels
         if not known.proven:
             return None
@@ -177,28 +131,30 @@ class Lists:
         chosen = useful[np.sort(first)].tolist()
         return [Trip(number, route_of(kind.network, store, label)) for label in chosen]
 
-    def _mirrors(self, number: int) -> bool:
-        """Whether routes of a type earn the same backwards."""
-        return mirrored(self._generation.team.kinds[number].network)[1]
-
-    def _completion(self, number: int, problem: Problem, deadline: Deadline) -> Bounds | None:
-        """Bound what is left after a node; nothing if time or memory is up."""
-        if number in self._bounds:
-            return self._bounds[number]
+    def _extend(
+        self, labels: Labels, problem: Problem, number: int, least: float, deadline: Deadline
+    ) -> None:
+        """Extend labels by bounds from the end, or on the grid if there is no mirror image."""
         generation = self._generation
+        penalty = generation.penalty[number]
         mirror = backwards(problem, self._branch.arcs[number], generation.instance.arrays.triangle)
-        assert mirror is not None
-        bounds = completion_bounds(
-            forgetful(problem, generation.nearest[number]),
-            forgetful(mirror, generation.remembers[number]),
-            generation.penalty[number],
-            float(self.proof.value[number]) - self._gap,
-            self._memory,
-            deadline,
-        )
-        if bounds is not None:
+        if mirror is None:
+            steps = price_steps(problem)
+            if problem.bounds_seconds(steps) < deadline.left:
+                ascent = Ascent(problem, penalty, least, steps)
+                for _ in labels.prove(deadline, ascent, EVERY, PATIENCE):
+                    pass
+            return
+        if number not in self._bounds:
+            mirror = forgetful(mirror, generation.remembers[number])
+            lowest = float(self.proof.value[number]) - self._gap
+            memory = min(generation.memory, LIST_MEMORY)
+            bounds = completion_bounds(problem, mirror, penalty, lowest, memory, deadline)
+            if bounds is None:
+                return
             self._bounds[number] = bounds
-        return bounds
+        labels.store = labels.store._replace(outlook=np.empty((FINE, 2)))
+        labels.extend(self._bounds[number], deadline, math.inf, EVERY)
 
 
 def combine_trips(

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from decost.compiling import clock
-from decost.exact.bounds import (
-    Bounds,
-    count_visits,
-    make_bounds,
-    make_grid,
-    move_penalties,
-    no_bounds,
-)
-from decost.exact.completion import backwards, labels_from_end
+from decost.exact.bounds import count_visits, make_bounds, make_grid, move_penalties, no_bounds
 from decost.exact.exact import LAST_STEP, Ascent, Known, Labels, Problem
-from decost.exact.labels import GUESS, LABELS, PROVE, Store
+from decost.exact.labels import GUESS, PROVE
 from decost.exact.master import Relaxation
 from decost.exact.pool import Pool
 from decost.exact.pricing import (
@@ -38,7 +29,7 @@ from decost.exact.pricing import (
 from decost.exact.tree import Branch, Incumbent
 from decost.method.deadline import Deadline
 from decost.method.progress import BetterPlan, Reporter
-from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
+from decost.problem.instance import BoolArray, FloatArray, Instance
 
 TRIES = ((10, GUESS), (6, PROVE), (20, GUESS), (8, PROVE), (40, GUESS), (10, PROVE))
 """How routes are looked for before a proof: how many stops can follow each, and by which rule."""
@@ -52,13 +43,6 @@ GUESS_SECONDS, PROVE_SECONDS = 1.0, 0.3
 GLANCE, PATIENCE = 0.01, 0.05
 """Seconds for the bounds of priced routes that are guessed, and for a proof at first; the labels
 then get twice as much."""
-
-LONG_PATIENCE, SHORT_PATIENCE = 0.2, 0.1
-"""Seconds for labels by promise before labels from both ends are tried, at first and once that was
-quicker for a type."""
-
-BOTH_MEMORY = 2**29
-"""Most bytes of these labels."""
 
 FORGETFUL = 4
 """Most times that the best routes of a type may come back to stops before nodes remember all."""
@@ -126,10 +110,8 @@ class Prices(Pool):
         super().__init__(instance, incumbent, deadline, memory, reporter, better_plan)
         self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
         self.remembers = [near_stops(kind.problem) for kind in self.team.kinds]
-        self.nearest = [near_stops(kind.problem, few=True) for kind in self.team.kinds]
         self.small = small
         self._first_type = 0
-        self._patience = [LONG_PATIENCE] * len(self.team.kinds)
 
     def pricings(self, branch: Branch, price: FloatArray, relaxation: Relaxation) -> list[Pricing]:
         """Charge the prices of a branch's stops, for each type that has vehicles left."""
@@ -163,13 +145,13 @@ class Prices(Pool):
                 arcs = promising_arcs(pricing.problem, pricing.arcs, most)
                 known = Known([], pricing.floor, math.inf)
                 labels = Labels(with_arcs(pricing.problem, arcs), known, self.memory)
-                begin = clock()
+                begin = time.perf_counter()
                 labels.extend(no_bounds(), self.deadline, GUESS_SECONDS, rule)
-                if rule == PROVE and clock() - begin > PROVE_SECONDS / 3:
+                if rule == PROVE and time.perf_counter() - begin > PROVE_SECONDS / 3:
                     self.small = False  # with all arcs it would take far longer
                 self.tree.incumbent.labels += known.labels
                 pricing.most = max(pricing.most, known.value)
-                improving |= self._add_found(labels.store, pricing, relaxation)
+                improving |= self._add_found(labels, pricing, relaxation)
             if improving:
                 return True
             nodes = [one.problem.network.alternatives for one in open_pricings]
@@ -204,21 +186,15 @@ class Prices(Pool):
             labels.extend(ascent.bounds, self.deadline, GUESS_SECONDS, GUESS)
             self.tree.incumbent.labels += known.labels
             pricing.most = max(pricing.most, known.value)
-            if self._add_found(labels.store, pricing, relaxation):
+            if self._add_found(labels, pricing, relaxation):
                 self._first_type = pricing.kind
                 return True
         return False
 
-    def _add_found(
-        self, store: Store, pricing: Pricing, relaxation: Relaxation, *, turned: bool = False
-    ) -> bool:
-        """Add good routes of labels; the answer is whether any improves the relaxation.
-
-        The labels may be `turned`, from the end.
-        """
-        routes = choose_routes(pricing.problem.network, store, pricing.floor)
-        if turned:
-            routes = [route[::-1].copy() for route in routes]
+    def _add_found(self, labels: Labels, pricing: Pricing, relaxation: Relaxation) -> bool:
+        """Add good routes of labels; the answer is whether any improves the relaxation."""
+        network = pricing.problem.network
+        routes = choose_routes(network, labels.store, pricing.floor)
         return self.add([Trip(pricing.kind, route) for route in routes], relaxation)
 
     def prove_small(self, pricings: list[Pricing], relaxation: Relaxation) -> bool:
@@ -233,7 +209,7 @@ class Prices(Pool):
             labels.extend(no_bounds(), self.deadline, PROVE_SECONDS, PROVE)
             self.tree.incumbent.labels += known.labels
             self.small = pricing.proven = known.proven
-            improving |= self._add_found(labels.store, pricing, relaxation)
+            improving |= self._add_found(labels, pricing, relaxation)
             if not known.proven:
                 break
             pricing.value = known.value
@@ -290,56 +266,23 @@ class Prices(Pool):
         if ascent is None:
             return False, False
         known = Known([], pricing.most, math.inf)
-        remembers = self.remembers[kind] if forgets else pricing.problem.graph.remembers
-        problem = forgetful(with_arcs(pricing.problem, pricing.arcs), remembers)
+        problem = with_arcs(pricing.problem, pricing.arcs)
+        if forgets:
+            problem = forgetful(problem, self.remembers[kind])
         labels = Labels(problem, known, self.memory)
-        store, turned = labels.store, False
-        begin, patience = clock(), self._patience[kind]
         better = False
-        for _ in chain([None], labels.prove(deadline, ascent, PROVE, PATIENCE)):
-            store, spent = labels.store, clock() - begin
-            if not known.proven and spent > patience:
-                patience = 8 * spent
-                part = deadline.child(4 * spent)
-                found = self._from_both_ends(pricing, problem, ascent.bounds, remembers, part)
-                if found is not None:
-                    store, turned, known.proven = found, True, True
-                    whole = store.label["whole"][: store.counter[LABELS]]
-                    known.value = max(known.value, float(whole.max()))
-                    self._patience[kind] = min(self._patience[kind], SHORT_PATIENCE)
+        for _ in labels.prove(deadline, ascent, PROVE, PATIENCE):
             pricing.value = min(pricing.value, known.value if known.proven else known.bound)
-            better = self._add_found(store, pricing, relaxation, turned=turned)
-            if not hopeful() or better or known.proven:
+            better = self._add_found(labels, pricing, relaxation)
+            if not hopeful() or better:
                 break
         self.tree.incumbent.labels += known.labels
         self.penalty[kind] = ascent.bounds.penalty
         pricing.proven = known.proven
         cyclic = known.proven and remember_cycles(
-            problem.network, store, pricing.most, self.remembers[kind]
+            problem.network, labels.store, pricing.most, self.remembers[kind]
         )
         return better, cyclic
-
-    def _from_both_ends(
-        self,
-        pricing: Pricing,
-        problem: Problem,
-        bounds: Bounds,
-        remembers: IntArray,
-        deadline: Deadline,
-    ) -> Store | None:
-        """Find all routes better than the best so far, backwards, if there is time for that."""
-        mirror = backwards(problem, pricing.arcs, self.instance.arrays.triangle)
-        if mirror is None:
-            return None
-        guide = no_bounds() if len(problem.network.pieces) else bounds
-        return labels_from_end(
-            forgetful(problem, self.nearest[pricing.kind]),
-            forgetful(mirror, remembers),
-            guide,
-            pricing.most,
-            min(self.memory, BOTH_MEMORY),
-            deadline,
-        )
 
     def ascend(self, branch: Branch, price: FloatArray, seconds: float) -> Proof | None:
         """Improve prices as if routes could come back to a stop, which gives a bound quickly."""

@@ -33,11 +33,9 @@ FAMILIES, ROUTES = 40, 300
 RANKED = 5_000
 """How many of the best routes these are chosen from."""
 
-NEAR, NEAREST = 8, 2
-"""How many stops near a node it remembers at first, and for a first look."""
-
-SHORT = 0.01
-"""What part of all time is a short way back: all stops with a shorter one are remembered."""
+NEAR, SHORT = 8, 0.01
+"""How many stops near a node it remembers at first, and what part of all time is a short way back:
+all stops with a shorter one are remembered."""
 
 PRICE_STEPS = 800
 """Most steps of the grid for bounds of priced routes with stays to choose."""
@@ -207,11 +205,10 @@ def all_visits(network: Network, store: Store, labels: IntArray) -> tuple[IntArr
     return visited, once
 
 
-def near_stops(problem: Problem, *, few: bool = False) -> IntArray:
+def near_stops(problem: Problem) -> IntArray:
     """Give for every node the stops that a route can come back to soonest by way of it, as bits.
 
-    They are `NEAR` at most, or `NEAREST`, and all with a short way back. All stops are if there are
-    short cuts, since then no time may pass on a way of many.
+    All are if there are short cuts, since then no time may pass on a way of many stops.
     """
     network, graph = problem
     if np.isinf(graph.worth).any():
@@ -225,7 +222,7 @@ def near_stops(problem: Problem, *, few: bool = False) -> IntArray:
     time = np.minimum.reduceat(time, network.first, axis=0)[:-1]
     rank = np.argsort(np.argsort(time, axis=0, kind="stable"), axis=0)
     short = SHORT * (node["latest"][network.end] - node["open"][network.start])
-    near = ((rank < (NEAREST if few else NEAR)) & np.isfinite(time)) | (time <= short)
+    near = ((rank < NEAR) & np.isfinite(time)) | (time <= short)
     return as_bits(near.T)
 
 

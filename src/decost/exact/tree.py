@@ -88,12 +88,6 @@ class Branch:
         arc = _undecided(flows)
         return None if arc is None else self._by_arc(team, *arc)
 
-    def keep_arcs(self, kind: int, useful: BoolArray) -> None:
-        """Leave only useful arcs to a type of vehicles."""
-        arcs = list(self.arcs)
-        arcs[kind] = arcs[kind] & useful
-        self.arcs = tuple(arcs)
-
     def _by_visit(self, team: Team, row: int, kind: int | None = None) -> tuple[Branch, Branch]:
         """Divide by whether a stop is visited, or is by vehicles of a type."""
         here = team.nodes_at(row)
