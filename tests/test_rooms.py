@@ -105,6 +105,7 @@ READERS = {
     "learn/tree.py": "which stops can be chosen, and how long a predicted stay may be",
     "planner/requirements.py": "says that a stop is closed",
     "planner/replanning.py": "fixes when a visit that a vehicle is on its way to begins",
+    "bench/peer_planners.py": "what other people's planners are told",
     "bench/stays.py": "an independent linear program",
     "bench/time_profit.py": "a worked example",
 }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,16 +94,20 @@ def test_peers_end_elsewhere(peer: str) -> None:
     assert row["profit"] == brute_force(instance)[1] == 3
 
 
-def test_a_planner_that_dies_has_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of its process is not the end of ours."""
-    monkeypatch.setattr(peers, "plan", die)
+@pytest.mark.parametrize("end", [os._exit, time.sleep])
+def test_a_planner_that_does_not_answer_has_no_plan(
+    monkeypatch: pytest.MonkeyPatch, end: Callable[[int], object]
+) -> None:
+    """Whether its process dies or goes on for ever, ours does not."""
+    monkeypatch.setattr(peers, "plan", partial(without_answer, end))
+    monkeypatch.setattr(peers, "GRACE", 1.0)
     row = peers.measure_peer(Contender.of("pyvrp", time_limit=1), TINY)
-    assert (row["profit"], row["status"]) == (0, "feasible")
+    assert (row["profit"], row["status"], row["seconds"]) == (0, "feasible", 2)
 
 
-def die(*_: object) -> None:
-    """End this process."""
-    os._exit(1)
+def without_answer(end: Callable[[int], object], *_: object) -> None:
+    """End this process, or sleep for long."""
+    end(10_000)
 
 
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

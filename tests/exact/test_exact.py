@@ -173,9 +173,10 @@ def test_profit_out_of_reach_hides_nothing(way: str) -> None:
 
 
 def hard_instance() -> Instance:
-    """Make an instance that nobody proves in a few seconds: 100 stops, no windows."""
+    """Make an instance that nobody proves in a few seconds: 100 stops in wide windows."""
     random = np.random.default_rng(5)
-    return Instance(budget=4, xy=random.random((101, 2)), reward=random.integers(1, 99, 101))
+    xy, reward = random.random((101, 2)), random.integers(1, 99, 101)
+    return Instance(budget=4, xy=xy, reward=reward, close=random.uniform(2, 3.5, 101))
 
 
 def test_time_limit_is_kept_with_a_valid_bound() -> None:

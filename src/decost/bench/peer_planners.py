@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import chdir
 from importlib import import_module
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -232,7 +234,8 @@ def plan_with_vrpsolver(problem: WholeProblem, seconds: float, seed: int) -> Ans
                 time = float(took[i, j])
                 model.add_link(i, j, is_directed=True, distance=0.0, time=time)
     model.set_parameters(time_limit=seconds, solver_name="CLP", print_level=-2)
-    model.solve()
+    with TemporaryDirectory() as folder, chdir(folder):  # it writes its tree to where it is
+        model.solve()
     routes = [
         [point for point in route.point_ids if point not in (0, problem.end)]
         for route in (model.solution.routes if model.solution else [])

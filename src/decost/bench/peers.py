@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
+from multiprocessing import TimeoutError as Timeout
 from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
 
 from decost import Instance, Result, make_solution, optimal_stays, read
@@ -44,7 +44,11 @@ FIFTH = {
 }
 """The files of each family: about every fifth that there is."""
 
+GRACE = 20.0
+"""Seconds after its limit that a planner is waited for; VRPSolverEasy may forget its own."""
+
 EA4OP = Contender.of("ea4op")
+"""A genetic algorithm that is not run here."""
 
 
 class PeersConfig(Config):
@@ -109,17 +113,18 @@ def _measure(path: Path, vehicles: int, planners: Sequence[Contender]) -> list[R
 def measure_peer(contender: Contender, instance: Instance) -> Row:
     """Let another planner plan, and measure that; its routes get their times from us.
 
-    It has a process of its own: OR-Tools brings another version of HiGHS than ours, and what dies
-    there has found no plan.
+    It has a process of its own: OR-Tools brings another version of HiGHS than ours. A planner that
+    dies, or does not end long after its time, has found no plan.
     """
     seconds = float(contender.get("time_limit") or 0)
     problem = whole_problem(instance)
+    planning = _process(contender.method).apply_async(plan, (contender.method, problem, seconds))
     try:
-        planning = _process(contender.method).submit(plan, contender.method, problem, seconds)
-        answer, took = planning.result()
-    except BrokenProcessPool:
+        answer, took = planning.get(seconds + GRACE)
+    except Timeout:
+        _process(contender.method).terminate()
         _process.cache_clear()
-        answer, took = Answer([]), seconds
+        answer, took = Answer([]), seconds + GRACE
     routes = [route for route in answer.routes if route]
     solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
     status: Status = "optimal" if answer.proven and problem.exact else "feasible"
@@ -127,9 +132,9 @@ def measure_peer(contender: Contender, instance: Instance) -> Row:
 
 
 @cache
-def _process(peer: str) -> ProcessPoolExecutor:
+def _process(peer: str) -> Pool:
     """Start the process of a planner, which is kept for its next plans."""
-    return ProcessPoolExecutor(1, get_context("spawn"))
+    return get_context("spawn").Pool(1)
 
 
 def published_rows(config: PeersConfig, rows: Sequence[Row]) -> list[Row]:

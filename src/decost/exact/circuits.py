@@ -65,7 +65,7 @@ MOST_STOPS = 1_000
 EDGE_TIME = 1.5e-6
 """Seconds to write the first program and to look at all edges once, at most, for each of them."""
 
-FEW = 0.1
+FEW = 0.2
 """Largest share of alternatives with windows that matter for which circuits are tried."""
 
 
