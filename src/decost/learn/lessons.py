@@ -429,8 +429,8 @@ def reinforcement(network: PrefixNetwork, trip: Trip, worth: FloatArray) -> tupl
             wanted[row, sample, step] = True
         seen = sights(leg, wanted, config)
         weights = np.zeros(seen.node.shape, dtype=np.float32)
-        for k, one in enumerate(zip(seen.row, seen.sample, seen.step, strict=True)):
-            gains = ways[int(one[0]), int(one[1]), int(one[2])]
+        for k in range(len(seen.row)):
+            gains = ways[int(seen.row[k]), int(seen.sample[k]), int(seen.step[k])]
             for c in range(seen.many[k]):
                 weights[k, c] = gains.get(int(seen.node[k, c]), 0.0)
         total = total + weighted_loss(network, seen, weights, device)
