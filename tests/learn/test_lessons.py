@@ -185,7 +185,7 @@ def _generalist() -> torch.nn.Module:
 
 def test_outlook_by_hand() -> None:
     """A depot, a required stop with two ways, and one that only the second vehicle may visit."""
-    from decost.problem.records import Alternative, Stop, Vehicle
+    from decost.problem.records import Alternative, Place, Stop, Vehicle
 
     instance = Instance.build(
         stops=[
@@ -200,7 +200,7 @@ def test_outlook_by_hand() -> None:
             Stop("b", x=0.0, y=4.0, reward=2.0),
         ],
         vehicles=[Vehicle("one", due=30.0), Vehicle("two", begin=1.0, due=30.0)],
-        depot=(0.0, 0.0),
+        depot=Place(x=0.0, y=0.0),
     )
     network = small_network("prefix", outlook=True)
     trip = walk_plans([instance], [turns_of(instance)], [[[1, 3], []]])

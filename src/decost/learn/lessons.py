@@ -392,21 +392,16 @@ def weighted_loss(
     return total
 
 
-def imitation(
-    network: PrefixNetwork, trip: Trip, first: Sequence[IntArray] | None = None
-) -> tuple[Tensor, int]:
+def imitation(network: PrefixNetwork, trip: Trip) -> tuple[Tensor, int]:
     """Cross-entropy to the choices of given routes, one an instance, and how many there were.
 
-    `first` tells for each leg from which step on they count, (batch,). A choice among stops that
-    the network does not look at is none.
+    A choice among stops that the network does not look at is none.
     """
     config = network.config
     device = next(network.parameters()).device
     total, count = torch.zeros((), device=device), 0
-    for number, leg in enumerate(trip.legs):
+    for leg in trip.legs:
         wanted = np.ones(leg.nodes.shape, dtype=np.bool_)
-        if first is not None:
-            wanted &= np.arange(wanted.shape[2]) >= first[number][:, None, None]
         seen = sights(leg, wanted, config)
         known = (seen.chosen > 0) | ((seen.chosen == 0) & seen.home)
         weights = np.zeros(seen.node.shape, dtype=np.float32)
@@ -429,8 +424,8 @@ def reinforcement(network: PrefixNetwork, trip: Trip, worth: FloatArray) -> tupl
             wanted[row, sample, step] = True
         seen = sights(leg, wanted, config)
         weights = np.zeros(seen.node.shape, dtype=np.float32)
-        for k, one in enumerate(zip(seen.row, seen.sample, seen.step, strict=True)):
-            gains = ways[int(one[0]), int(one[1]), int(one[2])]
+        for k in range(len(seen.row)):
+            gains = ways[int(seen.row[k]), int(seen.sample[k]), int(seen.step[k])]
             for c in range(seen.many[k]):
                 weights[k, c] = gains.get(int(seen.node[k, c]), 0.0)
         total = total + weighted_loss(network, seen, weights, device)
