@@ -447,6 +447,8 @@ def names_lost(error: FormatError, instance: Instance) -> bool:
         return bool(instance.profiles)
     if "is before" in message:
         return bool((instance.alternative_leave_by < instance.alternative_open)[1:].any())
+    if "has it, too" in message:  # a place and a stop of the same name are two rows of it
+        return bool(set(instance.ids or ()) & set(instance.places))
     plain = all(one == one.strip() and one.isprintable() for one in odd)
     words = ("id", "name", "place", "vehicles", "workbook cannot hold")
     named = any(word in message for word in words)

@@ -32,9 +32,10 @@ def easy(vehicles: int) -> Instance:
 
 
 def hard(vehicles: int = 1) -> Instance:
-    """Make an instance that takes longer to prove than any test: no windows, long routes."""
+    """Make an instance that takes longer to prove than any test: wide windows, long routes."""
     (one,) = generate("paper", nodes=50, window=100, count=1, seed=7, vehicles=vehicles)
-    return one.replace(open=np.zeros(one.nodes), close=np.full(one.nodes, one.budget))
+    close = np.linspace(0.6, 0.9, one.nodes) * one.budget
+    return one.replace(open=np.zeros(one.nodes), close=close)
 
 
 def telling(plan: Solution) -> BetterPlan:

@@ -19,7 +19,8 @@ from multiprocessing import get_context
 from multiprocessing.pool import Pool
 from pathlib import Path
 
-from decost import Instance, Result, make_solution, optimal_stays, read
+import decost
+from decost import Instance, Result
 from decost.bench import BenchError
 from decost.bench.contender import Contender
 from decost.bench.instances import file_names
@@ -101,9 +102,9 @@ def files_of(config: PeersConfig, folder: Path) -> Iterator[tuple[str, Path, int
 
 
 def _measure(path: Path, vehicles: int, planners: Sequence[Contender]) -> list[Row]:
-    instance = read(path)
+    instance = decost.read(path)
     if instance.vehicles != vehicles:
-        instance = read(path, vehicles=vehicles)
+        instance = decost.read(path, vehicles=vehicles)
     return [
         measure_peer(one, instance) if one.method in PEERS else measure(one, instance).row
         for one in planners
@@ -126,7 +127,8 @@ def measure_peer(contender: Contender, instance: Instance) -> Row:
         _process.cache_clear()
         answer, took = Answer([]), seconds + GRACE
     routes = [route for route in answer.routes if route]
-    solution = make_solution(instance, routes, optimal_stays(instance, routes).stays)
+    best = decost.optimal_stays(instance, routes)
+    solution = decost.make_solution(instance, routes, best.stays)
     status: Status = "optimal" if answer.proven and problem.exact else "feasible"
     return row_of(Result(instance, solution, status), contender, seconds=took)
 
