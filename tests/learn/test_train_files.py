@@ -11,6 +11,7 @@ from decost import Instance, generate, solve, write
 from decost.exact.exact import values_to_go
 from decost.learn import runs, train
 from decost.learn.config import TrainConfig
+from decost.learn.crew import Crew
 from decost.learn.runs import TrainError
 from decost.learn.train import start_run
 from small_runs import TINY, trained
@@ -42,7 +43,7 @@ def test_split(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     examination = train._Examination(run.config)
     monkeypatch.setattr(train, "load_problems", note)
-    train._epoch(run, values_to_go)
+    train._epoch(run, values_to_go, Crew())
     assert {instance.nodes for instance in seen} == {6, 8, 9}
     ((source, held_out, best),) = runs.validation_sets(run.config, 1)
     assert str(source) == "files"
