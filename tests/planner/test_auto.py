@@ -117,7 +117,8 @@ def test_no_plan_before_a_search_is_better() -> None:
     searches.run(20, np.zeros(1, dtype=np.uint8))
     plan = searches.plan()
     assert plan is not None
-    assert plan.profit == searches.value > start.profit
+    assert plan.profit == pytest.approx(searches.value, rel=1e-12)
+    assert plan.profit > start.profit
     assert check(instance, plan) == []
     assert searches.plan() is plan
     assert searches.better_plan(plan.profit) is None
