@@ -36,7 +36,8 @@ def test_examples_run(page: str) -> None:
         capture_output=True,
         text=True,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    told = [line for line in done.stderr.splitlines() if not line.startswith("compiling kernels")]
+    assert (done.returncode, told) == (0, [])
 
 
 def spreadsheet_commands() -> list[str]:
