@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import decost
+from clock import within
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
 from decost.exact import generation as generations
@@ -186,10 +186,11 @@ def test_time_limit_is_kept_with_a_valid_bound() -> None:
     """Stopped at any time there is a plan, and a bound that no other plan exceeds."""
     instance = hard_instance()
     least = solve(instance, "greedy").profit
-    limits = (0.0, 0.05, 0.4, 1.5)
-    results = [solve(instance, "columns", time_limit=limit) for limit in limits]
-    for limit, result in zip(limits, results, strict=True):
-        assert result.runtime < limit + 1
+    results = []
+    for limit in (0.0, 0.05, 0.4, 1.5):
+        with within(limit + 1):
+            result = solve(instance, "columns", time_limit=limit)
+        results.append(result)
         assert result.status == "feasible"
         assert check(instance, result.solution) == []
         assert result.bound is not None
@@ -292,8 +293,8 @@ def test_more_vehicles_than_stops(vehicles: int) -> None:
 def test_a_thousand_stops() -> None:
     """A size far beyond the usual ends in time, with a feasible plan and a bound."""
     instance = generate("paper", nodes=1001, window=100, seed=1, vehicles=3)[0]
-    result = solve(instance, "columns", time_limit=2)
-    assert result.runtime < 5
+    with within(5):
+        result = solve(instance, "columns", time_limit=2)
     assert check(instance, result.solution) == []
     assert result.bound is not None
     assert result.bound >= result.profit > 0
@@ -314,12 +315,10 @@ def test_interrupted_in_a_long_pricing(monkeypatch: pytest.MonkeyPatch) -> None:
             deadline = Deadline(120.0)
             timer = threading.Timer(1.0, deadline.interrupt)
             timer.start()
-            begin = time.perf_counter()
-            result = module.prove(instance, ExactOptions(), deadline)
-            seconds = time.perf_counter() - begin
+            with within(6):  # and not a minute
+                result = module.prove(instance, ExactOptions(), deadline)
             timer.join()
         assert deadline.interrupted, name
-        assert seconds < 6, name  # and not a minute
         assert check(instance, result.solution) == []
         assert result.bound is not None
         assert result.bound >= result.profit > 0

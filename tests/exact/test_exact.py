@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import decost
+from clock import within
 from decost import Instance, MethodError, check, generate, solve
 from decost.exact import exact as module
 from decost.exact.exact import values_to_go
@@ -182,11 +183,11 @@ def hard_instance() -> Instance:
 def test_time_limit_is_kept_with_a_valid_bound() -> None:
     """When time is up there is a plan and a bound that a longer run's plan does not exceed."""
     instance = hard_instance()
-    short = solve(instance, "exact", time_limit=0.5)
-    longer = solve(instance, "exact", time_limit=3)
+    with within(1.5):
+        short = solve(instance, "exact", time_limit=0.5)
+    with within(4):
+        longer = solve(instance, "exact", time_limit=3)
     assert short.status == longer.status == "feasible"
-    assert short.runtime < 1.5
-    assert longer.runtime < 4
     assert short.bound is not None
     assert longer.bound is not None
     assert 0 < short.profit <= longer.bound <= short.bound

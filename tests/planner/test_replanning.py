@@ -9,6 +9,7 @@ import pytest
 
 import cuts
 import decost
+from clock import within
 from decost import (
     Alternative,
     Instance,
@@ -147,8 +148,8 @@ def test_time_limit_is_for_all_of_it() -> None:
     instance = instance.replace(ids=[f"s{k}" for k in range(1, instance.nodes)])
     decost.prepare("auto", [instance])
     moment = (plan.visits[0].leave + first.start) / 2
-    result = replan(instance, plan, moment, add=more, time_limit=1.0)
-    assert result.runtime < 2.0
+    with within(2.0):
+        replan(instance, plan, moment, add=more, time_limit=1.0)
 
 
 def test_on_its_way_home() -> None:

@@ -315,7 +315,7 @@ def test_warm_up(registry: None) -> None:
     calls: list[str] = []
 
     def warm_up() -> None:
-        time.sleep(0.2)
+        time.sleep(1)
         calls.append("warm up")
 
     def function(instance: Instance, options: Options) -> Result:
@@ -324,7 +324,7 @@ def test_warm_up(registry: None) -> None:
 
     decost.register(Method("cold", "Needs preparation.", function, warm_up=warm_up))
     instances = small("paper", 5)
-    assert decost.solve(instances[0], "cold").runtime < 0.2
+    assert decost.solve(instances[0], "cold").runtime < 1
     decost.solve_many(instances, "cold", threads=3)
     assert calls == ["warm up"] + ["solve"] * 6
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import decost
+from clock import within
 from decost import Instance, Solution, check, generate, make_solution
 from decost.compiling import clock
 from decost.inference import policy
@@ -158,8 +159,8 @@ def test_time_limit_within_a_descent() -> None:
     circle = Instance(budget=20, xy=xy, pieces=pieces)
     start = decost.make_solution(circle, [range(1, 150)], [[0.05] * 149])
     decost.prepare("search")
-    result = solve(circle, start=start, iterations=None, time_limit=0.3)
-    assert result.runtime < 0.6
+    with within(0.6):
+        solve(circle, start=start, iterations=None, time_limit=0.3)
 
 
 def test_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,8 +209,8 @@ def test_time_limit(limit: float, nodes: int) -> None:
     """It ends in time, with a plan that is no worse than greedy's."""
     (instance,) = generate("mixed", nodes=nodes, seed=1)
     decost.prepare("search")
-    result = solve(instance, iterations=None, time_limit=limit)
-    assert result.runtime < limit + 0.3
+    with within(limit + 0.3):
+        result = solve(instance, iterations=None, time_limit=limit)
     assert result.profit >= decost.solve(instance, "greedy").profit * (1 - 1e-9)
 
 

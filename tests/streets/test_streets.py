@@ -345,14 +345,14 @@ def test_servers_that_do_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "SECONDS", 0.3)
 
     def slow(path: str, body: Any) -> tuple[int, Any]:
-        time.sleep(0.6)
+        time.sleep(3)
         return 200, GOOD
 
     with serving(slow) as url:
         before = time.monotonic()
         with pytest.raises(FormatError, match=f"^{url}: no answer within 0.3 s$"):
             Streets(f"valhalla:{url}", "auto").times(points((1, 1), (2, 2)), NAMES)
-        assert time.monotonic() - before < 0.55
+        assert time.monotonic() - before < 2.5
     for words, why in {
         "valhalla:ftp://x": "must be an address such as",
         "valhalla:/etc/passwd": "must be an address such as",
