@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -38,11 +39,14 @@ class Page:
         return self.driver.execute_script(script, *given)
 
     def wait(self, script: str, seconds: float = 30.0) -> Any:
-        """Wait until an expression is true."""
+        """Wait until an expression is true; while the page is redrawn, it may fail as well."""
+        from selenium.common.exceptions import JavascriptException
+
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if found := self.do(f"return {script}"):
-                return found
+            with contextlib.suppress(JavascriptException):
+                if found := self.do(f"return {script}"):
+                    return found
             time.sleep(0.03)
         self.shot("timeout")
         raise AssertionError(f"{script}: {complaints_of(self.driver)}; {self.text('.says')}")
