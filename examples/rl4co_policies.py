@@ -1,4 +1,4 @@
-"""Train policies of rl4co on the paper's instances, and write their curves.
+"""Train policies of rl4co on the paper's instances, beside networks of ours; write the curves.
 
     python examples/rl4co_policies.py --cpu-seconds 240 --out curves.csv
 
@@ -13,6 +13,7 @@ import csv
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -20,9 +21,23 @@ from rl4co.models import AttentionModelPolicy
 from rl4co.utils.ops import unbatchify
 
 import decost
+from decost.learn import gap_of_network
+from decost.learn.config import TrainConfig
 from decost.learn.rl4co_env import OPTWVPEnv, embeddings, episodes
+from decost.learn.train import Run, start_run, train
 
 Row = tuple[str, int, float, float]
+
+MEASURED = 8
+"""Times that a training is measured, about."""
+
+THEIRS = ("attention model", "POMO")
+
+OURS = {
+    "the paper's network": {"ptar": False, "batch_size": 64},
+    "our network, exact teacher": {"teacher": "exact"},
+}
+"""Settings of `decost train` for the networks of the package."""
 
 
 def policy_of(name: str, env: OPTWVPEnv) -> AttentionModelPolicy:
@@ -42,29 +57,26 @@ def gap(policy: AttentionModelPolicy, env: OPTWVPEnv, test: list, best: np.ndarr
     return float(100 * (1 - out["reward"].double().numpy() / best).mean())
 
 
-def training(name: str, args: argparse.Namespace, test: list, best: np.ndarray) -> Iterator[Row]:
+def theirs(name: str, args: argparse.Namespace, test: list, best: np.ndarray) -> Iterator[Row]:
     """Train by REINFORCE: POMO compares starts at several stops, the other one samples."""
     env = OPTWVPEnv(nodes=args.nodes, window=args.window, seed=1, check_solution=False)
     policy = policy_of(name, env)
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-4, weight_decay=1e-6)
-    decode = "multistart_sampling" if name == "POMO" else "sampling"
+    drawn = (
+        {"decode_type": "multistart_sampling", "num_starts": args.samples}
+        if name == "POMO"
+        else {"decode_type": "sampling", "num_samples": args.samples}
+    )
     seen, spent, due = 0, 0.0, 0.0
     while True:
         if spent >= due:
             yield name, seen, spent, gap(policy, env, test, best)
-            due += args.cpu_seconds / 8
+            due += args.cpu_seconds / MEASURED
         if spent >= args.cpu_seconds:
             return
         begin = time.process_time()
         td = env.reset(env.generator([args.batch]))
-        out = policy(
-            td,
-            env,
-            phase="train",
-            decode_type=decode,
-            num_starts=args.samples,
-            num_samples=args.samples,
-        )
+        out = policy(td, env, phase="train", **drawn)
         reward, told = (unbatchify(out[key], args.samples) for key in ("reward", "log_likelihood"))
         loss = -((reward - reward.mean(1, keepdim=True)) * told).mean()
         optimizer.zero_grad()
@@ -75,6 +87,31 @@ def training(name: str, args: argparse.Namespace, test: list, best: np.ndarray) 
         spent += time.process_time() - begin
 
 
+def ours(name: str, args: argparse.Namespace, test: list, best: np.ndarray) -> list[Row]:
+    """Train a network of the package; its CPU seconds count what is examined, too."""
+    rows: list[Row] = []
+    config = TrainConfig(
+        nodes=str(args.nodes),
+        window=str(args.window),
+        episodes=args.episode,
+        epochs=10**4,
+        patience=10**4,
+        validation=8,
+        cpu_limit=args.cpu_seconds,
+        threads=1,
+        **OURS[name],
+    )
+
+    def measure(run: Run) -> None:
+        if run.cpu_seconds >= len(rows) * args.cpu_seconds / MEASURED:
+            seen = run.epoch * config.episodes
+            rows.append((name, seen, run.cpu_seconds, gap_of_network(run.network, test, best)))
+
+    with TemporaryDirectory() as folder:
+        train(start_run(config, Path(folder)), measure)
+    return rows
+
+
 def main(words: list[str] | None = None) -> list[Row]:
     """Train both, and write what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -83,6 +120,7 @@ def main(words: list[str] | None = None) -> list[Row]:
     parser.add_argument("--window", type=float, default=100)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--episode", type=int, default=640, help="instances an epoch of ours")
     parser.add_argument("--test", type=int, default=200)
     parser.add_argument("--out", type=Path, default=Path("curves.csv"))
     args = parser.parse_args(words)
@@ -95,8 +133,8 @@ def main(words: list[str] | None = None) -> list[Row]:
     with args.out.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(("training", "instances", "cpu_seconds", "gap"))
-        for name in ("attention model", "POMO"):
-            for row in training(name, args, test, best):
+        for name in (*THEIRS, *OURS):
+            for row in (theirs if name in THEIRS else ours)(name, args, test, best):
                 rows.append(row)
                 table.writerow((row[0], row[1], f"{row[2]:.1f}", f"{row[3]:.3f}"))
                 file.flush()
@@ -105,7 +143,7 @@ def main(words: list[str] | None = None) -> list[Row]:
 
 if __name__ == "__main__":
     rows = main()
-    for name in ("attention model", "POMO"):
+    for name in (*THEIRS, *OURS):
         gaps = [row[3] for row in rows if row[0] == name]
         print(f"{name}: {gaps[0]:.1f}% before, {gaps[-1]:.1f}% after")
         assert gaps[-1] < gaps[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -194,6 +195,30 @@ def test_killed_while_writing(tmp_path: Path) -> None:
     expected, other = load_run(whole.folder / "checkpoint.safetensors")
     assert bits(tensors) == bits(expected)
     assert [row["gap"] for row in facts["history"]] == [row["gap"] for row in other["history"]]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_interrupted_while_a_teacher_grades(name: str, tmp_path: Path) -> None:
+    """A training ends at once, though its teacher takes minutes over such instances."""
+    settings = TINY | {"teacher": "exact", "settings": "mixed-30:300", "validation": 1}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "decost", "train", "--out", tmp_path / "run", *flags(**settings)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        while not (line := process.stdout.readline()).startswith("epoch 0"):
+            assert line
+        time.sleep(3)  # until it is at work
+        process.send_signal(getattr(signal, name))
+        _, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert err.startswith(f"go on with: decost train --resume {tmp_path / 'run'}")
+    assert err.endswith("decost: interrupted\n")
 
 
 # Checkpoints that do not make sense.

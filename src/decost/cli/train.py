@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from pydantic.fields import FieldInfo
 from decost.cli.options import Fields, SchemaCommand, given_options
 from decost.cli.printing import duration
 from decost.cli.shared import Cluster, InputError, workers_of
+from decost.method.aside import Aside
 
 
 class TrainCommand(SchemaCommand):
@@ -112,7 +114,8 @@ def _train(
             more = {} if found is None else {"values_of": _values_on(found.executor)}
             if crew.size > 1:
                 more["crew"] = crew
-            module.train(training, _report_epoch, **more)
+            # A teacher may take minutes over an instance: Ctrl-C does not wait for it.
+            Aside(partial(module.train, training, _report_epoch, **more)).answer()
     except KeyboardInterrupt:
         if crew.first:
             typer.echo(f"go on with: {command} --resume {training.folder}", err=True)
