@@ -578,7 +578,7 @@ def test_errors_of_the_command_line(
     assert not plan.exists()
 
 
-@pytest.mark.parametrize("case", ["missing file", "cut file", "no stays", "unknown device"])
+@pytest.mark.parametrize("case", ["cut file", "unknown device"])
 def test_errors_in_a_process(case: str, files: dict[str, Path], tmp_path: Path) -> None:
     """Nor does the program itself print a traceback or a warning."""
     options, message = damage(case, files, tmp_path)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import math
-import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,35 +131,6 @@ def flags(**settings: Any) -> list[str]:
     """Write settings as words of a command."""
     words = [(f"--{name.replace('_', '-')}", str(value)) for name, value in settings.items()]
     return [word for pair in words for word in pair]
-
-
-def kill(words: list[str], epoch: int, wait: float) -> None:
-    """Start a training, and kill it some time after an epoch."""
-    command = [sys.executable, "-m", "decost", "train", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith(f"epoch {epoch}/"):
-                break
-        time.sleep(wait)
-        process.kill()
-    assert process.returncode == -9
-
-
-def test_killed_and_resumed(tmp_path: Path) -> None:
-    """Killed twice at any moment, a run leaves a checkpoint and ends as an undisturbed one."""
-    settings = TINY | {"epochs": 8, "episodes": 64, "teacher": "exact"}
-    dice = random.Random(3)
-    folder = tmp_path / "killed"
-    kill(["--out", str(folder), *flags(**settings)], epoch=1, wait=dice.uniform(0, 0.4))
-    first = resume_run(folder).epoch
-    assert 1 <= first < 6
-    kill(["--resume", str(folder)], epoch=first + 1, wait=dice.uniform(0, 0.4))
-    assert first + 1 <= resume_run(folder).epoch < 8
-    train(resume_run(folder), nothing)
-    trained(tmp_path / "whole", **settings)
-    assert outcome(folder) == outcome(tmp_path / "whole")
-    assert not list(folder.glob("*.tmp"))
 
 
 def test_run_that_is_done(tmp_path: Path) -> None:
