@@ -18,7 +18,7 @@ settings.register_profile("steady", derandomize=True, max_examples=60, **_COMMON
 settings.register_profile("explore", max_examples=200, **_COMMON)
 settings.load_profile("steady")
 
-# Who runs the tests in the background, or by nohup, has these ignored, and so had all that they start.
+# In the background, or by nohup, these are ignored, and would be by all that the tests start.
 for _name in {"SIGINT", "SIGHUP"} & set(dir(signal)):
     if signal.getsignal(_number := getattr(signal, _name)) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)

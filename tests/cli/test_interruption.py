@@ -48,7 +48,7 @@ def test_interrupted_set(name: str, tmp_path: Path) -> None:
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
     process.send_signal(getattr(signal, name))
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     part = tmp_path / "plans.jsonl.part"
     kept = f"decost: 3 of 6 plans are kept in {part}; the same command goes on\n"
     assert (process.returncode, out, err) == (130, "", f"{kept}decost: interrupted\n")
@@ -72,7 +72,7 @@ def test_interrupted_instance(tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "begin\n"
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (130, "", "decost: interrupted\n")
     assert plan.read_text() == "old"
 

@@ -105,7 +105,7 @@ class Service:
         """End it in order; give what it has complained of."""
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        said = self.process.communicate(timeout=20)[1].splitlines()
+        said = self.process.communicate(timeout=120)[1].splitlines()
         return "\n".join(line for line in said if not line.startswith("compiling"))
 
 
