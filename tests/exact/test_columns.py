@@ -200,7 +200,7 @@ def test_time_limit_is_kept_with_a_valid_bound() -> None:
     instance = hard_instance()
     least = solve(instance, "greedy").profit
     results = []
-    for limit in (0.0, 0.05, 0.4, 1.5):
+    for limit in (0.0, 0.05, 0.3, 1.0):
         with within(limit + 1):
             result = solve(instance, "columns", time_limit=limit)
         results.append(result)
@@ -252,8 +252,8 @@ def test_ctrl_c_returns_the_best_plan(
     monkeypatch.setattr(place, name, interrupted)
     for part in (generations, plans):
         monkeypatch.setattr(part, "TRIES", prices.TRIES[:1])
-    result = solve(hard_instance(), "columns", time_limit=60)
-    assert result.runtime < 30
+    result = solve(hard_instance(), "columns", time_limit=600)
+    assert result.runtime < 300
     assert result.status == "feasible"
     assert result.bound is not None
     assert 0 < result.profit < result.bound
@@ -264,8 +264,8 @@ def test_memory_limit_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "DIVE_SECONDS", 0.2)
     for part in (generations, plans):
         monkeypatch.setattr(part, "TRIES", prices.TRIES[:1])
-    result = solve(hard_instance(), "columns", memory_limit=0.003, time_limit=60)
-    assert result.runtime < 30
+    result = solve(hard_instance(), "columns", memory_limit=0.003, time_limit=600)
+    assert result.runtime < 300
     assert result.status == "feasible"
     assert result.bound is not None
     assert result.bound > result.profit > 0

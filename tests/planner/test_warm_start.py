@@ -68,7 +68,7 @@ def hard(vehicles: int, family: str = "mixed") -> Instance:
 @cache
 def good_plan() -> Solution:
     """Find a plan for a hard instance that takes some time to find."""
-    return decost.solve(hard(1), "exact", time_limit=1.0).solution
+    return decost.solve(hard(1), "search", iterations=300).solution
 
 
 def solve(instance: Instance, method: str, start: Solution, **options: Any) -> Result:
