@@ -507,11 +507,11 @@ def test_complaints_about_folders(
 
 
 def test_paper_recipe_learns(tmp_path: Path) -> None:
-    """Three epochs take less than two minutes of two cores and bring the gap far down.
+    """An epoch takes less than 40 seconds of two cores and brings the gap far down.
 
     The time of the cores counts, since others may use them as well.
     """
-    words = ["train", "--nodes", "20", "--epochs", "3", "--out", str(tmp_path / "run")]
+    words = ["train", "--nodes", "20", "--epochs", "1", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "decost", *words],
         capture_output=True,
@@ -522,11 +522,10 @@ def test_paper_recipe_learns(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr in ("", f"{NOTE}\n")
     _, facts = load_run(tmp_path / "run" / "checkpoint.safetensors")
-    assert facts["cpu_seconds"] < 2 * 120
+    assert facts["cpu_seconds"] < 2 * 40
     gaps = [row["gap"] for row in facts["history"]]
-    assert len(gaps) == 4
+    assert len(gaps) == 2
     assert gaps[-1] < gaps[0] / 2
-    assert all(f"epoch {epoch}/3" in done.stdout for epoch in range(4))
-    best = min(range(4), key=gaps.__getitem__)
-    assert f"best gap {gaps[best]:.3f}% after epoch {best}\n" in done.stdout
-    assert read_card(tmp_path / "run" / "weights.safetensors")["epochs"] == best
+    assert all(f"epoch {epoch}/1" in done.stdout for epoch in range(2))
+    assert f"best gap {gaps[1]:.3f}% after epoch 1\n" in done.stdout
+    assert read_card(tmp_path / "run" / "weights.safetensors")["epochs"] == 1
