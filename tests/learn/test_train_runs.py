@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -228,7 +229,7 @@ def test_interrupted_while_a_teacher_grades(name: str, tmp_path: Path) -> None:
             assert line
         time.sleep(3)  # until it is at work
         process.send_signal(getattr(signal, name))
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130
