@@ -382,7 +382,7 @@ def test_complaint_of_a_process(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.safetensors"
     path.write_bytes(torch.arange(100).numpy().tobytes())
     command = [sys.executable, "-m", "decost", "train", "--resume", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"decost: {path}: broken safetensors file")
     assert done.stderr.count("\n") == 1
