@@ -59,7 +59,7 @@ def start(*words: object, **options: Any) -> subprocess.Popen[str]:
 def run(*words: object, **options: Any) -> Ended:
     """Run the command line in a process of its own."""
     process = start(*words, **options)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return Ended(process.returncode, out, err)
 
 

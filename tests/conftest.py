@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scop
 settings.register_profile("steady", derandomize=True, max_examples=60, **_COMMON)
 settings.register_profile("explore", max_examples=200, **_COMMON)
 settings.load_profile("steady")
+
+# In the background, or by nohup, these are ignored, and would be by all that the tests start.
+for _name in {"SIGINT", "SIGHUP"} & set(dir(signal)):
+    if signal.getsignal(_number := getattr(signal, _name)) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
 
 
 @pytest.fixture(params=[method.name for method in decost.list_methods()])

@@ -58,7 +58,7 @@ def test_numba_keeps_its_code_there(central: bool, tmp_path: Path) -> None:
     settings.pop("NUMBA_CACHE_DIR", None)
     if central:
         settings["NUMBA_CACHE_DIR"] = str(tmp_path / "central")
-    subprocess.run([sys.executable, source], env=settings, check=True, timeout=120)
+    subprocess.run([sys.executable, source], env=settings, check=True, timeout=300)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "environ", settings)
         compiled = list(cache_folders(source.parent)[-1].glob("*.nbi"))

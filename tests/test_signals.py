@@ -21,12 +21,12 @@ import decost
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has other signals")
 
-MOMENTS = int(os.environ.get("DECOST_SIGNALS", "5"))
+MOMENTS = int(os.environ.get("DECOST_SIGNALS", "3"))
 SEED = int(os.environ.get("DECOST_SIGNALS_SEED", "0"))
 
 RUNS = {
-    "exact": (1200, ["--method", "exact"]),
-    "search": (240, ["--method", "search", "--iterations", "300"]),
+    "exact": (500, ["--method", "exact"]),
+    "search": (100, ["--method", "search", "--iterations", "300"]),
 }
 """For each method the size of the set, and what to say on the command line."""
 

@@ -208,7 +208,7 @@ def test_rows_are_json_lines_with_their_keys(tmp_path: Path) -> None:
 
 def test_several_tasks_at_a_time(tmp_path: Path) -> None:
     """Two tasks wait for each other, so that they end only if they are done at the same time."""
-    together = threading.Barrier(2, timeout=30)
+    together = threading.Barrier(2, timeout=120)
     toy = Toy(ToyConfig(tasks=4), lambda task: together.wait())
     run_bench(toy.bench, "quick", Folders(tmp_path), threads=2)
     alone = Toy(ToyConfig(tasks=4))

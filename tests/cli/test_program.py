@@ -55,7 +55,7 @@ def test_full_output(trip: Path) -> None:
     """If nothing can be printed any more, that is an error in one line."""
     with Path("/dev/full").open("w") as full:
         process = start("solve", trip, "--method", "greedy", stdout=full)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=300)
     assert process.returncode == 2
     assert err == "decost: standard output: No space left on device\n"
 
@@ -67,12 +67,12 @@ def test_output_to_a_pipe(trip: Path) -> None:
     plan, _, answer = out.rpartition("}\n{")
     assert json.loads(plan + "}")["routes"] == json.loads("{" + answer)["routes"]
     process = start("solve", "/dev/stdin", "--json", stdin=subprocess.PIPE)
-    out, err = process.communicate(trip.read_text(), timeout=60)
+    out, err = process.communicate(trip.read_text(), timeout=300)
     assert (process.returncode, err) == (0, "")
     assert list(json.loads(out)) == KEYS
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_terminals_without_all_letters(tmp_path: Path, encoding: str) -> None:
     """What cannot be shown is replaced; the plan is printed all the same."""
     path = tmp_path / "caf\u00e9.json"
@@ -82,7 +82,7 @@ def test_terminals_without_all_letters(tmp_path: Path, encoding: str) -> None:
     process = start(
         "solve", path, "--method", "greedy", env=environment, encoding=encoding, text=None
     )
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     expected = "\u2603 caf\u00e9".encode(encoding, errors="replace").decode(encoding)
     assert any(line.strip(" |").startswith(f"{expected} ") for line in out.splitlines())

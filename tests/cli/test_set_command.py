@@ -50,7 +50,7 @@ def test_set_in_a_pipe(many: Path) -> None:
     assert process.stderr is not None
     assert json.loads(process.stdout.readline())["index"] == 0
     process.stdout.close()
-    assert process.wait(timeout=60) == 141
+    assert process.wait(timeout=300) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
     assert not plans.exists()
@@ -62,7 +62,7 @@ def test_progress_on_a_terminal(many: Path) -> None:
     """If stderr is a terminal it shows a bar that reaches the end; stdout is not touched."""
     reader, terminal = os.openpty()
     process = start("solve", many, "--method", "greedy", "--json", stderr=terminal)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     os.close(terminal)
     shown = os.read(reader, 10**6).decode()
     os.close(reader)

@@ -12,18 +12,16 @@ import pytest
 
 import decost
 
+WANTED = {
+    "rep": "replan",
+    "solve x.csv --repo": "--report",
+    "solve --method gr": "greedy",
+    "solve x.csv --method search --iter": "--iterations",
+    "solve --method none --tra": "--travel",
+}
 
-@pytest.mark.parametrize(
-    ("words", "wanted"),
-    [
-        ("rep", {"replan"}),
-        ("solve x.csv --repo", {"--report"}),
-        ("solve --method gr", {"greedy"}),
-        ("solve x.csv --method search --iter", {"--iterations"}),
-        ("solve --method none --tra", {"--travel"}),
-    ],
-)
-def test_bash_completes(words: str, wanted: set[str], tmp_path: Path) -> None:
+
+def test_bash_completes(tmp_path: Path) -> None:
     """Bash, with what `--show-completion` gives it, knows commands, options and methods."""
     bash = shutil.which("bash")
     if bash is None:
@@ -33,13 +31,12 @@ def test_bash_completes(words: str, wanted: set[str], tmp_path: Path) -> None:
     program.chmod(0o755)
     source = str(Path(decost.__file__).parents[1])
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": source}
-    line = ["decost", *words.split()]
-    script = (
-        'eval "$(_DECOST_COMPLETE=source_bash decost)"\n'
-        f"COMP_WORDS=({' '.join(line)}); COMP_CWORD={len(line) - 1}\n"
-        '_decost_completion decost; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    script = 'eval "$(_DECOST_COMPLETE=source_bash decost)"\n' + "".join(
+        f"COMP_WORDS=(decost {words}); COMP_CWORD={len(words.split())}\n"
+        '_decost_completion decost; echo "${COMPREPLY[@]}"\n'
+        for words in WANTED
     )
     done = subprocess.run(
         [bash, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert (set(done.stdout.split()), done.stderr) == (wanted, "")
+    assert (done.stdout.splitlines(), done.stderr) == ([*WANTED.values()], "")

@@ -304,7 +304,7 @@ def has_parts(folder: Path, count: int) -> bool:
 
 def wait_for(ready: Callable[[], bool], process: subprocess.Popen[Any]) -> None:
     """Wait until something is so, or the process has ended."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while not ready() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
 

@@ -52,22 +52,35 @@ def odd_team(seed: int, stops: int) -> Instance:
     return instance.replace(vehicles=int(random.integers(1, 4)))
 
 
+@functools.cache
+def best_team(seed: int) -> tuple[Instance, float]:
+    """Draw an instance, and try all ways to share out its stops."""
+    instance = odd_team(seed, 5)
+    return instance, brute_force_team(instance)
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_equals_brute_force(way: str, seed: int) -> None:
     """No way to share out the stops among the vehicles earns more."""
-    instance = odd_team(seed, 5)
+    instance, best = best_team(seed)
     result = solve(instance, "columns")
     assert result.status == "optimal"
-    assert result.profit == pytest.approx(brute_force_team(instance), rel=1e-7, abs=1e-9)
+    assert result.profit == pytest.approx(best, rel=1e-7, abs=1e-9)
     assert result.bound == result.profit
     assert check(instance, result.solution) == []
+
+
+@functools.cache
+def best_of_all(seed: int) -> tuple[Instance, float, float]:
+    """Draw an instance, and try all plans."""
+    instance = tiny_instance(np.random.default_rng(seed))
+    return instance, *brute_force(instance)[:2]
 
 
 @pytest.mark.parametrize("seed", range(150))
 def test_equals_the_oracle(way: str, seed: int) -> None:
     """Vehicles of several types, alternatives, required stops: the best of all plans, proven."""
-    instance = tiny_instance(np.random.default_rng(seed))
-    required, profit = brute_force(instance)[:2]
+    instance, required, profit = best_of_all(seed)
     result = solve(instance, "columns", time_limit=60)
     assert result.status == ("optimal" if required == instance.required.sum() else "infeasible")
     assert (result.required_visited, result.required_bound) == (required, required)
@@ -187,7 +200,7 @@ def test_time_limit_is_kept_with_a_valid_bound() -> None:
     instance = hard_instance()
     least = solve(instance, "greedy").profit
     results = []
-    for limit in (0.0, 0.05, 0.4, 1.5):
+    for limit in (0.0, 0.05, 0.3, 1.0):
         with within(limit + 1):
             result = solve(instance, "columns", time_limit=limit)
         results.append(result)
@@ -200,8 +213,7 @@ def test_time_limit_is_kept_with_a_valid_bound() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupted after any number of steps, the bound is not below the optimum."""
-    instance = odd_team(seed, 5)
-    best = brute_force_team(instance)
+    instance, best = best_team(seed)
     function, left = Master.solve, [seed % 10]
 
     def interrupted(*given: Any) -> Any:
@@ -240,8 +252,8 @@ def test_ctrl_c_returns_the_best_plan(
     monkeypatch.setattr(place, name, interrupted)
     for part in (generations, plans):
         monkeypatch.setattr(part, "TRIES", prices.TRIES[:1])
-    result = solve(hard_instance(), "columns", time_limit=60)
-    assert result.runtime < 30
+    result = solve(hard_instance(), "columns", time_limit=600)
+    assert result.runtime < 300
     assert result.status == "feasible"
     assert result.bound is not None
     assert 0 < result.profit < result.bound
@@ -252,8 +264,8 @@ def test_memory_limit_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "DIVE_SECONDS", 0.2)
     for part in (generations, plans):
         monkeypatch.setattr(part, "TRIES", prices.TRIES[:1])
-    result = solve(hard_instance(), "columns", memory_limit=0.003, time_limit=60)
-    assert result.runtime < 30
+    result = solve(hard_instance(), "columns", memory_limit=0.003, time_limit=600)
+    assert result.runtime < 300
     assert result.status == "feasible"
     assert result.bound is not None
     assert result.bound > result.profit > 0

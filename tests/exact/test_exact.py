@@ -183,10 +183,10 @@ def hard_instance() -> Instance:
 def test_time_limit_is_kept_with_a_valid_bound() -> None:
     """When time is up there is a plan and a bound that a longer run's plan does not exceed."""
     instance = hard_instance()
-    with within(1.5):
-        short = solve(instance, "exact", time_limit=0.5)
-    with within(4):
-        longer = solve(instance, "exact", time_limit=3)
+    with within(1.3):
+        short = solve(instance, "exact", time_limit=0.3)
+    with within(2.5):
+        longer = solve(instance, "exact", time_limit=1.5)
     assert short.status == longer.status == "feasible"
     assert short.bound is not None
     assert longer.bound is not None
@@ -197,8 +197,8 @@ def test_time_limit_is_kept_with_a_valid_bound() -> None:
 
 def test_memory_limit_ends_the_search() -> None:
     """With room for few labels the search ends by itself, with a plan and a bound."""
-    result = solve(hard_instance(), "exact", memory_limit=0.003, time_limit=60)
-    assert result.runtime < 30
+    result = solve(hard_instance(), "exact", memory_limit=0.003, time_limit=600)
+    assert result.runtime < 300
     assert result.status == "feasible"
     assert result.bound is not None
     assert result.bound > result.profit > 0
@@ -222,8 +222,8 @@ def test_ctrl_c_returns_the_best_plan(
     decost.prepare("exact")
     monkeypatch.setattr(module, name, interrupted)
     monkeypatch.setattr(module, "FIRST_SEARCH", 0.2)
-    result = solve(hard_instance(), "exact", time_limit=60)
-    assert result.runtime < 30
+    result = solve(hard_instance(), "exact", time_limit=600)
+    assert result.runtime < 300
     assert result.status == "feasible"
     assert result.profit > 0
     assert result.bound is not None
@@ -267,8 +267,9 @@ def test_limiting_cases(way: str, changes: dict[str, object], profit: float) -> 
 def test_two_thousand_stops() -> None:
     """A size far beyond the usual ends in time, with a feasible plan and a bound."""
     instance = generate("paper", nodes=2001, window=100, seed=1)[0]
-    result = solve(instance, "exact", time_limit=5)
-    assert result.runtime < 10
+    decost.prepare("exact")
+    with within(7):
+        result = solve(instance, "exact", time_limit=2)
     assert check(instance, result.solution) == []
     assert result.bound is not None
     assert result.bound >= result.profit > 0

@@ -260,7 +260,7 @@ def test_two_at_once(some: Set, expected: list[dict[str, Any]]) -> None:
             words = ["solve", some.source, "--method", "greedy", "--out", some.out]
             for more in ([], ["--restart"]):
                 command = [sys.executable, "-c", script, *words, *more]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+                done = subprocess.run(command, capture_output=True, text=True, timeout=300)
                 others.append(Ended(done.returncode, done.stdout, done.stderr))
         return some.method(instance, options)
 
@@ -289,7 +289,7 @@ def test_full_disk(some: Set) -> None:
     kept = 0
     for limit in (size // 2, size - 20):
         command = [sys.executable, "-c", LIMITED, str(limit), *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert (done.returncode, done.stdout) == (2, "")
         more = some.part.read_text().count("\n") - 1
         assert kept < more < COUNT
@@ -372,7 +372,7 @@ def test_to_a_pipe(some: Set, expected: list[dict[str, Any]]) -> None:
     os.mkfifo(some.out)
     reader = subprocess.Popen(["cat", some.out], stdout=subprocess.PIPE, text=True)
     assert some.solve("--threads", 3).code == 0
-    lines = reader.communicate(timeout=60)[0].splitlines()
+    lines = reader.communicate(timeout=300)[0].splitlines()
     assert [{**json.loads(line), "runtime": 0} for line in lines] == expected
     assert some.names() == {"plans.jsonl"}
 

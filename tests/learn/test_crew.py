@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from command_line import read_settings
 from decost.learn.checkpoint import load_run
 from decost.learn.config import TrainConfig
 from decost.learn.crew import Crew
@@ -25,30 +26,25 @@ KINDS = {
 }
 
 
-def command(folder: Path, words: str, processes: int) -> subprocess.CompletedProcess[str]:
-    """Train on the command line, by one process or by several of torchrun."""
-    launcher = [sys.executable]
-    if processes > 1:
-        launcher += ["-m", "torch.distributed.run", "--standalone"]
-        launcher += ["--nproc-per-node", str(processes)]
-    options = [*SHAPE.split(), *words.split(), "--validation", "4", "--threads", "1"]
-    return subprocess.run(
-        [*launcher, "-m", "decost", "train", *options, "--out", str(folder)],
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_processes_come_to_the_weights_of_one(kind: str, tmp_path: Path) -> None:
+    """With the same batches of both together, all weights are equal to rounding."""
+    words = [*SHAPE.split(), *KINDS[kind].split(), "--validation", "4", "--threads", "1"]
+    train(start_run(TrainConfig(**read_settings(*words)), tmp_path / "alone"), nothing)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    launcher += ["--nproc-per-node", "2", "-m", "decost", "train", *words]
+    done = subprocess.run(
+        [*launcher, "--out", str(tmp_path / "together")],
         capture_output=True,
         text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         timeout=600,
     )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_two_processes_come_to_the_weights_of_one(kind: str, tmp_path: Path) -> None:
-    """With the same batches of both together, all weights are equal to rounding."""
-    for processes in (1, 2):
-        done = command(tmp_path / str(processes), KINDS[kind], processes)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.count("epoch 2/2") == 1  # one of them reports
-    alone, together = (load_run(tmp_path / name / "checkpoint.safetensors")[0] for name in "12")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("epoch 2/2") == 1  # one of them reports
+    alone, together = (
+        load_run(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "together")
+    )
     assert alone.keys() == together.keys() > set()
     for name, tensor in alone.items():
         torch.testing.assert_close(together[name], tensor, atol=1e-6, rtol=1e-4)

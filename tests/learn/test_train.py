@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import math
-import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,35 +131,6 @@ def flags(**settings: Any) -> list[str]:
     """Write settings as words of a command."""
     words = [(f"--{name.replace('_', '-')}", str(value)) for name, value in settings.items()]
     return [word for pair in words for word in pair]
-
-
-def kill(words: list[str], epoch: int, wait: float) -> None:
-    """Start a training, and kill it some time after an epoch."""
-    command = [sys.executable, "-m", "decost", "train", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith(f"epoch {epoch}/"):
-                break
-        time.sleep(wait)
-        process.kill()
-    assert process.returncode == -9
-
-
-def test_killed_and_resumed(tmp_path: Path) -> None:
-    """Killed twice at any moment, a run leaves a checkpoint and ends as an undisturbed one."""
-    settings = TINY | {"epochs": 8, "episodes": 64, "teacher": "exact"}
-    dice = random.Random(3)
-    folder = tmp_path / "killed"
-    kill(["--out", str(folder), *flags(**settings)], epoch=1, wait=dice.uniform(0, 0.4))
-    first = resume_run(folder).epoch
-    assert 1 <= first < 6
-    kill(["--resume", str(folder)], epoch=first + 1, wait=dice.uniform(0, 0.4))
-    assert first + 1 <= resume_run(folder).epoch < 8
-    train(resume_run(folder), nothing)
-    trained(tmp_path / "whole", **settings)
-    assert outcome(folder) == outcome(tmp_path / "whole")
-    assert not list(folder.glob("*.tmp"))
 
 
 def test_run_that_is_done(tmp_path: Path) -> None:
@@ -538,11 +507,11 @@ def test_complaints_about_folders(
 
 
 def test_paper_recipe_learns(tmp_path: Path) -> None:
-    """Three epochs take less than two minutes of two cores and bring the gap far down.
+    """An epoch takes less than 40 seconds of two cores and brings the gap far down.
 
     The time of the cores counts, since others may use them as well.
     """
-    words = ["train", "--nodes", "20", "--epochs", "3", "--out", str(tmp_path / "run")]
+    words = ["train", "--nodes", "20", "--epochs", "1", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "decost", *words],
         capture_output=True,
@@ -553,11 +522,10 @@ def test_paper_recipe_learns(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr in ("", f"{NOTE}\n")
     _, facts = load_run(tmp_path / "run" / "checkpoint.safetensors")
-    assert facts["cpu_seconds"] < 2 * 120
+    assert facts["cpu_seconds"] < 2 * 40
     gaps = [row["gap"] for row in facts["history"]]
-    assert len(gaps) == 4
+    assert len(gaps) == 2
     assert gaps[-1] < gaps[0] / 2
-    assert all(f"epoch {epoch}/3" in done.stdout for epoch in range(4))
-    best = min(range(4), key=gaps.__getitem__)
-    assert f"best gap {gaps[best]:.3f}% after epoch {best}\n" in done.stdout
-    assert read_card(tmp_path / "run" / "weights.safetensors")["epochs"] == best
+    assert all(f"epoch {epoch}/1" in done.stdout for epoch in range(2))
+    assert f"best gap {gaps[1]:.3f}% after epoch 1\n" in done.stdout
+    assert read_card(tmp_path / "run" / "weights.safetensors")["epochs"] == 1

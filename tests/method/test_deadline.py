@@ -32,16 +32,15 @@ while True:
 def test_ctrl_c_ends_a_loop(method: str) -> None:
     """Problems that are solved at once do not swallow Ctrl-C, which would go on with the next."""
     command = [sys.executable, "-c", LOOP.format(method=method)]
-    for pause in (0.05, 0.1):
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(pause)
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=30)
-        assert errors.splitlines()[-1] == "KeyboardInterrupt"
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=300)
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"
 
 
 def test_work_passes_errors_on() -> None:
@@ -105,17 +104,17 @@ def test_told_to_stop_at_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_children_end_with_their_parent() -> None:
     """A child has no more time than its parent, and ends when that is cancelled, not before."""
-    parent = Deadline(5.0)
-    assert 4.0 < parent.child(60.0).left <= 5.0
-    assert 0.0 < parent.child(1.0).left <= 1.0
+    parent = Deadline(500.0)
+    assert 400.0 < parent.child(600.0).left <= 500.0
+    assert 0.0 < parent.child(100.0).left <= 100.0
     assert parent.child(0.0).left <= 0.0
-    child, other = parent.child(1.0), parent.child(1.0)
+    child, other = parent.child(100.0), parent.child(100.0)
     child.cancel()
     assert child.stopped
     assert child.left == -math.inf
     assert not parent.stopped
     assert not other.stopped
-    grandchild = other.child(1.0)
+    grandchild = other.child(100.0)
     parent.cancel()
     assert other.stopped
     assert grandchild.left == -math.inf
@@ -148,11 +147,11 @@ def test_slices_end_when_they_are_cancelled() -> None:
 
 def test_what_takes_longer_than_there_is_time() -> None:
     """It is not begun, but for what takes less than a slice; a part knows the end of the whole."""
-    whole = Deadline(10.0)
+    whole = Deadline(1000.0)
     part = whole.child(0.0).child(5.0)
     assert part.whole is whole
-    assert whole.allows(9.0)
-    assert not whole.allows(11.0)
+    assert whole.allows(900.0)
+    assert not whole.allows(1100.0)
     assert part.left <= 0
     assert part.allows(SLICE)
     assert not part.allows(2 * SLICE)

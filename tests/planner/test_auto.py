@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import decost
+from clock import within
 from decost import Instance, Solution, check, generate
 from decost.exact import columns, exact
 from decost.exact.exact import ExactOptions
@@ -65,9 +66,10 @@ def test_proof_hears_of_a_plan(vehicles: int) -> None:
     """A plan from elsewhere that is better than all a proof has found becomes its own."""
     instance = hard(vehicles)
     plan = decost.solve(instance, "search", iterations=3000).solution
-    alone = prover(vehicles)(instance, ExactOptions(), Deadline(0.5))
+    alone = prover(vehicles)(instance, ExactOptions(), Deadline(0.1))
     assert alone.profit < plan.profit, "the test needs a plan that is not found so soon"
-    heard = prover(vehicles)(instance, ExactOptions(), Deadline(3.0), telling(plan))
+    options = ExactOptions(progress=lambda news: news.profit < plan.profit)
+    heard = prover(vehicles)(instance, options, Deadline(60.0), telling(plan))
     assert heard.profit >= plan.profit
     assert heard.bound is not None
     assert heard.bound >= plan.profit
@@ -100,8 +102,13 @@ def test_plans_that_come_later(vehicles: int) -> None:
         return telling(plans[min(next(asked), 2)])(profit)
 
     told: list[float] = []
-    options = ExactOptions(start=NOBODY, progress=lambda news: told.append(news.profit))
-    result = prover(vehicles)(instance, options, Deadline(10.0), better_plan)
+
+    def listen(news: decost.Progress) -> bool:
+        told.append(news.profit)
+        return news.profit < best.profit
+
+    options = ExactOptions(start=NOBODY, progress=listen)
+    result = prover(vehicles)(instance, options, Deadline(60.0), better_plan)
     assert next(asked) > 2
     assert result.profit >= best.profit
     assert told == sorted(told)
@@ -209,9 +216,8 @@ def test_nothing_is_left_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(module, "MOST_ROUNDS", 10)
     monkeypatch.setattr(module, "_prover", lambda instance: ("columns", give_up))
-    begin = time.perf_counter()
-    result = decost.solve(instance, time_limit=60)
-    assert time.perf_counter() - begin < 20
+    with within(20):
+        result = decost.solve(instance, time_limit=60)
     assert result.details["rounds"] == 10
 
 
@@ -239,7 +245,7 @@ def test_search_has_a_start(patience: int, cores: int, monkeypatch: pytest.Monke
         instance: Instance, options: ExactOptions, deadline: Deadline, *rest: object
     ) -> Result:
         begun.append(deadline.left)
-        return Result(instance, NOBODY, "feasible", math.inf)
+        return Result(instance, NOBODY, "optimal", 0.0)
 
     instance = hard(2)
     decost.solve(instance, "search", iterations=1)
@@ -247,14 +253,13 @@ def test_search_has_a_start(patience: int, cores: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "_prover", lambda instance: ("columns", note))
     monkeypatch.setattr(module, "_cores", lambda: cores)
     told: list[decost.Progress] = []
-    result = decost.solve(instance, time_limit=1.5, progress=told.append)
-    assert result.found_by == "search"
+    result = decost.solve(instance, time_limit=3.0, progress=told.append)
     (left,) = begun
     if patience:
-        assert left == pytest.approx(1.0 if cores == 1 else 1.2, abs=0.2)
-        assert [news.profit for news in told if news.seconds < 0.5][-1] > told[0].profit
-    else:
-        assert left > 1.05
+        assert 0 < left <= (2.0 if cores == 1 else 2.7)
+        assert result.found_by == "search"
+        assert told[-1].profit > told[0].profit
+    assert left > 2.0 or cores == 1 < patience
 
 
 @pytest.mark.parametrize(("limit", "stuck", "nice"), [(5, False, 5), (5, True, 0), (40, False, 0)])
@@ -279,8 +284,7 @@ def test_when_a_proof_gives_way(
 def test_no_start_for_a_search_without_stops() -> None:
     """Where nothing can be visited, the proof does not wait for a search."""
     instance = Instance(budget=1, xy=[[0, 0], [9, 9]], rate=[0, 1], max_stay=[0, 1], vehicles=2)
-    begin = time.perf_counter()
-    result = decost.solve(instance, time_limit=60)
-    assert time.perf_counter() - begin < 10
+    with within(10):
+        result = decost.solve(instance, time_limit=60)
     assert result.status == "optimal"
     assert result.profit == 0

@@ -357,7 +357,7 @@ def test_results_come_as_they_are_ready(own: list[Instance]) -> None:
 
 def test_threads(own: list[Instance], monkeypatch: pytest.MonkeyPatch) -> None:
     """As many instances as asked for are solved at a time, one a core if not asked."""
-    waiting = threading.Barrier(3, timeout=20)
+    waiting = threading.Barrier(3, timeout=120)
 
     def function(instance: Instance, options: Options) -> Result:
         waiting.wait()
@@ -473,7 +473,7 @@ def test_unfinished_instances_do_not_hide_others(registry: None) -> None:
 
     def interrupt() -> None:
         for _ in range(5):
-            others.acquire(timeout=20)
+            others.acquire(timeout=120)
         time.sleep(0.2)
         os.kill(os.getpid(), signal.SIGINT)
 

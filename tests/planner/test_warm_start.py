@@ -68,7 +68,7 @@ def hard(vehicles: int, family: str = "mixed") -> Instance:
 @cache
 def good_plan() -> Solution:
     """Find a plan for a hard instance that takes some time to find."""
-    return decost.solve(hard(1), "exact", time_limit=1.0).solution
+    return decost.solve(hard(1), "search", iterations=300).solution
 
 
 def solve(instance: Instance, method: str, start: Solution, **options: Any) -> Result:
@@ -292,7 +292,7 @@ def test_progress(improving: str, vehicles: int) -> None:
     """News come in order: time and profit rise, bounds fall, and none is better than the end."""
     instance = hard(vehicles)
     told: list[Progress] = []
-    result = decost.solve(instance, improving, time_limit=0.7, progress=told.append)
+    result = decost.solve(instance, improving, time_limit=0.5, progress=told.append)
     assert told
     for before, after in pairwise(told):
         assert before.seconds <= after.seconds
@@ -330,9 +330,9 @@ def test_progress_stops_a_run(improving: str, vehicles: int, calls: int) -> None
         return len(told) < calls
 
     more = {"iterations": 10**9} if "iterations" in quick(improving) else {}
-    result = decost.solve(instance, improving, time_limit=40, progress=stop, **more)
+    result = decost.solve(instance, improving, time_limit=600, progress=stop, **more)
     assert len(told) == calls
-    assert result.runtime < 20  # of the 40 that it would take
+    assert result.runtime < 300  # of the 600 that it would take
     assert check(instance, result.solution) == []
     assert result.profit >= told[-1].profit * (1 - 1e-6)
     assert result.status == "feasible"
@@ -344,7 +344,7 @@ def test_progress_is_called(improving: str) -> None:
         decost.solve(hard(1), improving, progress=3)
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.5])
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
 @pytest.mark.parametrize("family", ["paper", "mixed"])
 def test_time_limit_is_kept(improving: str, family: str, vehicles: int, seconds: float) -> None:
     """With 100 stops the plan comes when its time is over, or before."""
@@ -375,7 +375,7 @@ decost.prepare(sys.argv[1])
 before = loaded()
 for instance in instances:
     start = decost.make_solution(instance, [], [])
-    decost.solve(instance, sys.argv[1], time_limit=1.0, start=start)
+    decost.solve(instance, sys.argv[1], time_limit=0.5, start=start)
 print(json.dumps([name for name, count in loaded().items() if count > before.get(name, 0)]))
 """
 

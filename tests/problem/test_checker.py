@@ -305,14 +305,14 @@ def test_messages() -> None:
 @pytest.mark.parametrize("family", ["paper", "mixed"])
 @pytest.mark.parametrize("vehicles", [1, 3])
 def test_plans_of_greedy_are_accepted(family: str, vehicles: int) -> None:
-    """On 1,000 instances of each family, and for teams, the checker and the method agree."""
-    many = generate(family, nodes=30, count=1000, seed=vehicles, vehicles=vehicles)
+    """On 300 instances of each family, and for teams, the checker and the method agree."""
+    many = generate(family, nodes=30, count=300, seed=vehicles, vehicles=vehicles)
     busy = 0
     for instance, result in zip(many, solve_many(many, "greedy"), strict=True):
         assert check(instance, result.solution) == []
         assert profit_of(instance, result.solution) == pytest.approx(result.profit, rel=1e-9)
         busy += all(route.visits for route in result.solution.routes)
-    assert busy > 900
+    assert busy > 270
 
 
 def test_checker_shares_no_code_with_the_methods() -> None:

@@ -38,13 +38,13 @@ class Service:
         found = re.search(r"http://(\S+)/ ", line)
         assert found, line + self.process.communicate()[1]
         self.address = f"http://{found[1]}"
-        self.client = httpx.Client(base_url=self.address, timeout=60)
+        self.client = httpx.Client(base_url=self.address, timeout=120)
 
     @contextmanager
     def another(self, **headers: str) -> Iterator[Service]:
         """Give the same service to a client of its own."""
         other = copy(self)
-        with httpx.Client(base_url=self.address, timeout=60, headers=headers) as other.client:
+        with httpx.Client(base_url=self.address, timeout=120, headers=headers) as other.client:
             yield other
 
     def post(self, path: str, message: Any, **headers: str) -> httpx.Response:
@@ -57,7 +57,7 @@ class Service:
         assert answer.status_code == 202, answer.text
         return str(answer.json()["id"])
 
-    def result(self, plan: str, seconds: float = 60.0) -> dict[str, Any]:
+    def result(self, plan: str, seconds: float = 120.0) -> dict[str, Any]:
         """Wait for a plan."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -105,7 +105,7 @@ class Service:
         """End it in order; give what it has complained of."""
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        said = self.process.communicate(timeout=20)[1].splitlines()
+        said = self.process.communicate(timeout=300)[1].splitlines()
         return "\n".join(line for line in said if not line.startswith("compiling"))
 
 

@@ -38,7 +38,7 @@ class Page:
         """Run JavaScript in the page."""
         return self.driver.execute_script(script, *given)
 
-    def wait(self, script: str, seconds: float = 30.0) -> Any:
+    def wait(self, script: str, seconds: float = 60.0) -> Any:
         """Wait until an expression is true; while the page is redrawn, it may fail as well."""
         from selenium.common.exceptions import JavascriptException
 
