@@ -43,6 +43,21 @@ def test_limits_of_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         read_solutions(path, [Instance(budget=1, xy=[[0, 0]])] * 99)
 
 
+def test_many_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set of very many small instances, which may be a small file, is refused as a whole."""
+    monkeypatch.setattr("decost.files.limits.MAX_INSTANCES", 4)
+    for count in (4, 5):
+        many = decost.generate("paper", nodes=3, count=count)
+        for ending in (".npz", ".jsonl", ".parquet"):
+            path = tmp_path / f"{count}{ending}"
+            decost.write(many, path)
+            if count == 4:
+                assert decost.read_set(path) == many
+                continue
+            with pytest.raises(FormatError, match=f"{ending}: holds more than 4 instances: make"):
+                decost.read_set(path)
+
+
 def test_packed_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file that would unpack to a large one is refused before it is unpacked."""
     content = arrays(open=np.zeros((2, 500_000)))

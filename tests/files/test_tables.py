@@ -78,6 +78,10 @@ SPELLINGS = {
     .replace("min stay", "Min. stay (minutes)")
     .replace("worth per minute", "rate"),
     "half days": PLACES.replace("14:", "2:").replace("2:00,18:00", "2 pm,6:00 PM"),
+    "all hours in a cell": PLACES.replace("opens,closes,opens 2,closes 2", "Opening hours")
+    .replace("09:00,12:00,14:00,18:00", '"9-12, 14:00 \u2013 18.00"')
+    .replace("10:00,17:00,,", "10 am to 5pm")
+    .replace(",,,,,,,,", ",,,,,"),
     "minutes": PLACES.replace("10:00", "600").replace(",10,", ",10 min,"),
     "other columns": PLACES.replace("\n", ",x\n").replace("reward,x", "reward,address"),
     "quotes": PLACES.replace("Hotel", '"Hotel"'),
@@ -253,6 +257,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "nothing": ("", "has no row of headings"),
     "headings alone": (HEADS, "has no stop"),
     "no headings": ("Castle,46.08,11.13\n", "has no row of headings"),
+    "headings of another language": ("Ort;Breite;Wert\nBurg;46,1;3\n", "has no row of headings"),
     "no coordinates": ("name,reward\nCastle,1\n", "row 2, x: missing"),
     "no latitude": (changed("lat,", "address,"), "row 3, lat: missing"),
     "an empty coordinate": (changed("46.08", ""), "row 3, lat: missing"),
@@ -267,6 +272,14 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "hours or minutes": (changed("17:00", "17"), "row 4, closes = '17': hours or minutes?"),
     "open after close": (changed("17:00", "07:00"), "row 4, closes = '07:00': is before opens, 10:00"),
     "second hours": (changed("18:00", "13:00"), "row 3, closes 2 = '13:00': is before opens 2, 14:00"),
+    "hours of days": (changed("opens,", "hours,").replace("10:00,17:00", "Mo-Fr 9-17,"),
+        "row 4, hours = 'Mo-Fr 9-17': must be hours such as 9-12, 14:30-18, the same on every day"),
+    "hours beyond midnight": (changed("opens,", "hours,").replace("10:00,17:00", "22-2,"),
+        "row 4, hours = '22-2': 22-2 ends before it begins (after midnight: 22-02:00+1)"),
+    "hours of 25": (changed("opens,", "hours,").replace("10:00,17:00", "9-25,"), "row 4, hours = '9-25': must be"),
+    "hours without end": (changed("opens,", "hours,").replace("10:00,17:00", "9,"), "row 4, hours = '9': must be"),
+    "hours and opens": (changed("reward", "hours").replace(",15\n", ",9-12\n"),
+        "row 4, hours = '9-12': opens, closes or last entry are given, too"),
     "mixed separators": (changed("Tower,46.06,11.11,10:00,17:00,,,10,,,15", "Tower;46.06;11.11"),
         "row 4, column A = 'Tower;46.06;11.11': there are semicolons between its cells"),
     "comma in a number": (changed("46.06", "46,06"), "row 4: has 12 cells, there are 11 headings"),
@@ -322,6 +335,10 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "is no workbook that can be read"),
     "broken workbook": (book({"a": cells()})[:-200], "broken .xlsx file"),
     "bomb": (packed(xl__workbook_xml="<a/>", a_xml=" " * 2**26), "is 67108868 bytes unpacked, at most"),
+    "bomb of attributes": (packed(xl__workbook_xml="<a/>", xl__worksheets__a_xml="<a " + 'b="1" ' * 400_001 + "/>"),
+        "xl/worksheets/a.xml: has more than 400000 marks"),
+    "bomb of an attribute": (packed(xl__workbook_xml="<a/>", xl__worksheets__a_xml=f'<a b="{"x" * 2**19}"/>'),
+        "xl/worksheets/a.xml: has a mark or a text of 524296 bytes, at most 262144"),
     "entities": (packed(xl__workbook_xml='<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'),
         "xl/workbook.xml: has a DOCTYPE"),
     "line of GeoJSON": ('{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": '

@@ -279,6 +279,7 @@ def instances_of(path: Path, data: dict[str, Any], first: int = 0) -> list[Insta
     count, width = (*data["xy" if "xy" in data else "travel"].shape, 0, 0)[:2]
     if count == 0:
         raise FormatError(f"{path}: holds no instance")
+    limits.require_count(path, count)
     if data["budget"].ndim == 0:
         data["budget"] = np.full(count, data["budget"])
     _require_shapes(path, data, count, width)

@@ -21,9 +21,13 @@ _FIRST_ROWS = 20  # among which the headings are
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+", re.ASCII)
 _HALF_DAY = re.compile(r"(\d{1,2})(:[0-5]\d)?\s*([ap])\.?m\.?", re.ASCII | re.IGNORECASE)
+_HOURS = re.compile(
+    r"(\d{1,2})(?:[:.h]([0-5]\d))?\s*(?:([ap])\.?m\.?|h|uhr)?(\+1)?", re.ASCII | re.IGNORECASE
+)
 _MINUTES = re.compile(r"(.*?)\s*(?:min|mins|minutes|')", re.IGNORECASE)
 _TRUE, _FALSE = {"yes", "y", "true", "x", "1", "must"}, {"no", "n", "false", "0", "-"}
 _TIME = "must be a time such as 09:30"
+_TIMES = "must be hours such as 9-12, 14:30-18, the same on every day"
 
 NEVER, ALL, NOBODY, NOTHING, CLOSED = "never", "all", "-", "nothing", "closed"
 """Words for what an empty cell would not say."""
@@ -153,6 +157,35 @@ def opening(value: Value, style: Style) -> float | str:
     return CLOSED if str(value).strip().casefold() == CLOSED else time(value, style)
 
 
+def hours(value: Value, style: Style) -> list[tuple[float, float]]:
+    """Read when a place is open: "9-12, 14:30-18"; nothing if it is closed."""
+    word = text(value, style)
+    if word.casefold() == CLOSED:
+        return []
+    found = []
+    for part in re.split(r"[,;/&]|\band\b", word):
+        begin, *ends = re.split(r"[-\u2013\u2014]|\bto\b", part)
+        pair = [_hour(one.strip()) for one in (begin, *ends)]
+        if len(pair) != 2:
+            raise ValueError(_TIMES)
+        if pair[1] < pair[0]:
+            raise ValueError(f"{part.strip()} ends before it begins (after midnight: 22-02:00+1)")
+        found.append((pair[0], pair[1]))
+    return found
+
+
+def _hour(word: str) -> float:
+    match = _HOURS.fullmatch(word)
+    if match is None:
+        raise ValueError(_TIMES)
+    hour, minute, half, later = match.groups()
+    begin = int(hour) if half is None else int(hour) % 12 + 12 * (half.lower() == "p")
+    total = 60 * begin + int(minute or 0)
+    if total > 1440 or (half is not None and not 1 <= int(hour) <= 12):
+        raise ValueError(_TIMES)
+    return float(total + 1440 * (later is not None))
+
+
 def truth(value: Value, style: Style) -> bool:
     """Read yes or no."""
     word = text(value, style).casefold()
@@ -259,6 +292,7 @@ PLACES: Columns = {
         "closes", latest, ("close", "closing", "closing time", "closes at", "leave by"), True
     ),
     "close": Column("last entry", latest, ("last admission", "latest start"), True),
+    "hours": Column("hours", hours, ("opening hours", "open hours", "business hours")),
     "min_stay": Column("min stay", duration, ("minimum stay", "shortest stay", "stay", "duration")),
     "max_stay": Column("max stay", duration, ("maximum stay", "longest stay")),
     "rate": Column(
@@ -378,11 +412,12 @@ class Cells:
     def clock(self) -> bool:
         """Whether there is a clock time."""
         return any(
-            isinstance(value, datetime.time | datetime.datetime | datetime.timedelta)
+            field == "hours"
+            or isinstance(value, datetime.time | datetime.datetime | datetime.timedelta)
             or (isinstance(value, str) and (":" in value or _HALF_DAY.fullmatch(value.strip())))
             for row in self.rows
             for (field, _), value in row._values.items()
-            if field in TIMES
+            if field in (*TIMES, "hours")
         )
 
     def mark_at_odds(self, value: str, where: str) -> str:
@@ -436,7 +471,12 @@ class Cells:
                 first, best = k, count
         if not best:
             some = ", ".join(one.heading for one in self._columns.values())
-            self.faults.add(self.sheet.where, f"has no row of headings, such as {some}")
+            cells = self.sheet.rows[0] if self.sheet.rows else []
+            found = ", ".join(repr(str(cell)[:30]) for cell in cells[:5] if cell is not None)
+            first_row = f"; its first row is {found}" if found else ""
+            advice = "'decost template places.csv' writes a table to fill in"
+            why = f"has no row of headings, such as {some}{first_row}; {advice}"
+            self.faults.add(self.sheet.where, why)
             return len(self.sheet.rows), []
         if len(self.sheet.rows[first]) > limits.MAX_COLUMNS:
             self.faults.add(self.sheet.where, f"has more than {limits.MAX_COLUMNS} columns")
@@ -459,7 +499,7 @@ class Cells:
             elif place is not None:
                 self._headings[place] = str(cell)
         if unknown and not self.faults:
-            _log.warning("%s: not read: %s", self.sheet.where, ", ".join(unknown)[:200])
+            _log.warning("%s: columns not read: %s", self.sheet.where, ", ".join(unknown)[:200])
         return first + 1, places
 
     def _fault_of_heading(self, where: str, index: int, cell: Value, why: str) -> None:

@@ -10,6 +10,9 @@ MAX_BYTES = 64 * 2**20
 MAX_SET_BYTES = 2**31
 """Largest set, unpacked."""
 
+MAX_INSTANCES = 1_000_000
+"""Most instances of a set that is read as a whole."""
+
 MAX_OBJECTS = 200_000
 """Most `{` in an instance or plan: all that an instance may have, and more."""
 
@@ -47,7 +50,10 @@ MAX_PART_BYTES = 2**19
 """Largest other part of a workbook, such as its styles."""
 
 MAX_TAGS = 400_000
-"""Most XML tags of a workbook; a cell has about four."""
+"""Most XML tags of a workbook, and most attributes of them; a cell has about four."""
+
+MAX_TAG = 2**18
+"""Most bytes from one XML tag of a workbook to the next: a cell has 32,767 letters at most."""
 
 MAX_COLUMNS = 500
 """Most columns of a table."""
@@ -76,6 +82,15 @@ def require_size(path: str | Path, content: str | bytes, most: int) -> None:
     """Refuse what is longer than it may be."""
     if len(content) > most:
         raise FormatError(f"{path}: is larger than {most} bytes")
+
+
+def require_count(path: str | Path, count: int) -> None:
+    """Refuse a set of more instances than are read as a whole; packed, they may be a small file."""
+    if count > MAX_INSTANCES:
+        raise FormatError(
+            f"{path}: holds more than {MAX_INSTANCES} instances: make it parts of Parquet, and "
+            "solve it in parts (--out FOLDER)"
+        )
 
 
 def require_json(where: str | Path, text: str) -> None:

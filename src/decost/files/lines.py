@@ -44,6 +44,7 @@ def read_lines(path: Path, data: bytes) -> list[Instance]:
     """Read a set of instances, one a line."""
     instances = []
     for number, line in lines_of(path, BytesIO(data)):
+        limits.require_count(path, len(instances) + 1)
         where = f"{path}: line {number}"
         try:
             instances.append(instance_of(where, parsed(where, line)))

@@ -196,6 +196,7 @@ def read_whole(path: Path, vehicles: int | None) -> list[Instance]:
             f"{path}: is {size} bytes, too large to be read as a whole: solve it in parts "
             "(--out FOLDER), or use decost.read_parts"
         )
+    limits.require_count(path, sum(part.count for part in parts))
     return [instance for part in parts for some in part.read(vehicles) for instance in some]
 
 

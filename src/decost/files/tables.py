@@ -287,11 +287,16 @@ class _Reading:
 
     def _ways(self, row: Row, own: dict[str, Any]) -> list[Alternative]:
         """Give an alternative for each of the opening hours of a row."""
-        hours = []
+        hours: list[dict[str, Any]] = []
         if row.given("at"):
             where = self._where(row, "at", row.get("at"))
             own = own | ({"place": where} if isinstance(where, str) else _coordinates(where))
         last = max(map(self.places.last, ("open", "leave_by", "close")))
+        if row.given("hours"):
+            if row.fields() & {"open", "leave_by", "close"}:
+                row.fault("hours", "opens, closes or last entry are given, too: keep one of both")
+            hours = [{"open": begin, "leave_by": end} for begin, end in row.get("hours") or ()]
+            return [Alternative(**own, **one) for one in hours]
         for index in range(1, last + 1):
             fields = [one for one in ("open", "leave_by", "close") if row.given(one, index)]
             if not fields:

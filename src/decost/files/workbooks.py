@@ -110,7 +110,7 @@ def _require_harmless(path: str | Path, data: bytes) -> None:
                     f"{path}: is {size} bytes unpacked, at most {limits.MAX_WORKBOOK_BYTES}"
                 )
             names = {entry.filename for entry in entries}
-            tags = 0
+            tags = signs = 0
             for entry in entries:
                 if not entry.filename.endswith((".xml", ".rels")):
                     continue  # pictures are not looked at
@@ -121,10 +121,17 @@ def _require_harmless(path: str | Path, data: bytes) -> None:
                     )
                 part = archive.read(entry)
                 tags += part.count(b"<")
-                if tags > limits.MAX_TAGS:
+                signs += part.count(b"=")  # of attributes
+                if max(tags, signs) > limits.MAX_TAGS:
                     raise FormatError(
                         f"{path}: {entry.filename}: has more than {limits.MAX_TAGS} marks, about "
                         f"{limits.MAX_TAGS // 4} cells: save it as .csv"
+                    )
+                longest = max(map(len, part.split(b"<")))
+                if longest > limits.MAX_TAG:  # attributes without end take a reader minutes
+                    raise FormatError(
+                        f"{path}: {entry.filename}: has a mark or a text of {longest} bytes, at "
+                        f"most {limits.MAX_TAG}"
                     )
                 if b"<!DOCTYPE" in part.replace(b"\0", b""):
                     raise FormatError(f"{path}: {entry.filename}: has a DOCTYPE, which is refused")
