@@ -34,7 +34,9 @@ used = time.process_time() - begin
 print(f"{used:6.2f} s  {found[:110]}")
 """
 
-V1 = '{"format": "decost-instance", "version": 1, "budget": 9, "depot": {"x": 0, "y": 0}, "stops": ['
+V1 = (
+    '{"format": "decost-instance", "version": 1, "budget": 9, "depot": {"x": 0, "y": 0}, "stops": ['
+)
 HEADS = "name,lat,lon,opens,closes,reward\n"
 
 

@@ -167,6 +167,17 @@ def test_page_in_a_browser(tmp_path: Path, nodes: int, vehicles: int) -> None:
             assert count(".stop") == nodes
             assert count(".left-out li") == min(nodes - visits, 24)
             assert driver.execute_script("return document.documentElement.scrollWidth") == size[0]
+            boxes = """return [".controls", ".label"].map((one) =>
+                [...document.querySelectorAll(one)].map((found) => found.getBoundingClientRect())
+                .map((box) => [box.left, box.top, box.right, box.bottom]))"""
+            ((left, _, _, bottom),), labels = driver.execute_script(boxes)
+            assert labels
+            assert all(label[2] <= left or label[1] >= bottom for label in labels), "is covered"
+            for card in driver.find_elements("css selector", ".card"):
+                script = """return [...arguments[0].querySelectorAll("td.profit")].map((one) =>
+                    one.firstChild.data)"""
+                digits = {len(one.partition(".")[2]) for one in driver.execute_script(script, card)}
+                assert len(digits) == 1, "numbers below each other"
             assert complaints_of(driver) == []
             assert requests_of(driver) == [path.as_uri()]
 

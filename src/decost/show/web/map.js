@@ -305,6 +305,8 @@ function placeLabels(view, order) {
   const seen = order.filter((marker) => inside(marker.at));
   const many = seen.length > MANY;
   const taken = seen.map(({ at: [x, y], reach }) => [x - reach, y - reach, x + reach, y + reach]);
+  const { width: right, height: bottom } = view;
+  taken.push([right - 54, 0, right, 144], [0, bottom - 34, 20 + Math.min(120, right / 4), bottom]); // buttons, scale
   const shown = [];
   for (const marker of seen.slice(0, 400)) {
     if (many && marker.rank === 1) break; // names of stops that are left out come when it is enlarged

@@ -2,7 +2,7 @@
 
 import { html, named } from "./dom.js";
 import { standFor } from "./hub.js";
-import { countText, durationText, numberText, timeText } from "./words.js";
+import { columnText, countText, durationText, numberText, timeText } from "./words.js";
 
 /** Make a timetable for every vehicle that moves, and a line for those that do not. */
 export function drawTimetables(scene, hub) {
@@ -23,10 +23,11 @@ function card(scene, hub, vehicle) {
     `profit ${numberText(route.profit)}`,
   ];
   const title = html("h3", {}, html("span", { class: "swatch" }), named(mine.name));
+  const amount = columnText(route.visits.flatMap((visit) => [visit.profit, scene.stops[visit.stop].full]));
   const rows = [endRow(timeText(scene, route.depart), "leave ", name(mine.start, "the start"))];
   route.visits.forEach((visit, k) => {
     if (route.travel[k] > 0) rows.push(wayRow(scene, route.travel[k]));
-    rows.push(visitRow(scene, hub, visit, k));
+    rows.push(visitRow(scene, hub, visit, k, amount));
   });
   const last = route.travel.at(-1);
   if (last > 0) rows.push(wayRow(scene, last));
@@ -59,7 +60,7 @@ function wayRow(scene, travel) {
   return html("tr", { class: "way" }, html("td", {}), html("td", {}), html("td", { colspan: 3 }, words));
 }
 
-function visitRow(scene, hub, visit, k) {
+function visitRow(scene, hub, visit, k, amount) {
   const stop = scene.stops[visit.stop];
   const wait = visit.start - visit.arrive;
   const notes = [];
@@ -70,7 +71,8 @@ function visitRow(scene, hub, visit, k) {
   }
   const what = [stop.required ? html("span", { class: "must", title: "required" }, "★ ") : "", named(stop.name)];
   if (notes.length) what.push(html("small", {}, ...notes));
-  const full = stop.full > visit.profit * 1.0005 ? html("small", {}, `of ${numberText(stop.full)}`) : "";
+  const [profit, most] = [visit.profit, stop.full].map(amount);
+  const full = most === profit ? "" : html("small", {}, `of ${most}`);
   const row = html(
     "tr",
     { class: "visit", "data-stop": visit.stop },
@@ -78,7 +80,7 @@ function visitRow(scene, hub, visit, k) {
     html("td", { class: "time" }, timeText(scene, visit.start), html("small", {}, timeText(scene, visit.leave))),
     html("td", { class: "what" }, ...what),
     html("td", { class: "stay" }, durationText(scene, visit.stay)),
-    html("td", { class: "profit" }, numberText(visit.profit), full),
+    html("td", { class: "profit" }, profit, full),
   );
   hub.watch((focus) => row.classList.toggle("on", focus?.stop === visit.stop));
   return standFor(row, hub, { stop: visit.stop });

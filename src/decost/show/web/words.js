@@ -31,6 +31,16 @@ export function numberText(value) {
   return rounded.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
+/** Give what writes numbers that stand below each other: all with the same digits. */
+export function columnText(values) {
+  const most = Math.max(...values.map(Math.abs), 0);
+  if (most >= 1e9 || most < 1e-2) return numberText;
+  const whole = values.every((value) => Number.isInteger(Number(value.toFixed(6))));
+  const digits = whole || most >= 1000 ? 0 : most >= 10 ? 1 : 3;
+  const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return (value) => value.toLocaleString("en", format);
+}
+
 /** Write when an alternative is open, "" if it always is. */
 export function windowText(scene, way) {
   const ends = [way.close, way.leave_by].filter((time) => time !== null);
