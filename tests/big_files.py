@@ -1,13 +1,12 @@
 """Measure how long it takes to read, or to refuse, files of 64 MiB: `python tests/big_files.py [CASE ...]`.
 
 Each file is read in a process of its own. What counts is CPU time from when `decost` is there to the
-instance or the refusal. Sets are apart: what they hold is read whole, however long it takes.
+instance or the refusal. Sets of many valid instances are no case: they take as long as those.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import subprocess
 import sys
 import tempfile
@@ -229,8 +228,7 @@ CASES: dict[str, Case] = {
     "jsonl of nothing": ("jsonl", lambda: filled('{"a":1}\n', "x")),
     "npz of zeros": ("npz", lambda: arrays(xy=np.zeros((4 * 10**6, 1, 2)))),
     "npz, wrong shapes": ("npz", lambda: arrays(**(plain_sets(80_000, 10) | {"close": np.ones((1, 10))}))),
-    "npz, wrong value at the end": ("npz", lambda: arrays(**(lambda all: all | {"close": np.where(np.arange(100_000)[:, None] == 99_999, -1, all["close"])})(plain_sets(100_000, 10)))),
-    "npz, one value wrong": ("npz", lambda: arrays(**(plain_sets(80_000, 10) | {"budget": np.append(np.ones(79_999), np.nan)}))),
+    "npz, one value wrong": ("npz", lambda: arrays(**(plain_sets(20_000, 10) | {"budget": np.append(np.ones(19_999), np.nan)}))),
     "npz of text": ("npz", lambda: arrays(name=np.full(2**24, "x"))),
     "npz of objects": ("npz", lambda: zipped(**{"xy_dot_npy": b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (3,), }" + b" " * 60 + b"\n" + bytes(10**7)})),
     "npz, broken": ("npz", lambda: b"PK\x03\x04" + np.random.default_rng(0).bytes(SIZE - 4)),

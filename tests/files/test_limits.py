@@ -116,6 +116,7 @@ LARGE: dict[str, tuple[str, str]] = {
     ),
     "brackets": ("[" * 10**7, "is no known format"),
     "newlines": ("\n" * 10**7, "is empty"),
+    "blanks first": (" " * 10**7 + "a", "begins with 10000000 blanks"),
     "blanks": ("1 1 1 1\n" + " \n" * 10**7, "has no depot"),
     "words": ("1 1 1 1\n0 0\n" + "1 " * 10**7, "node 1: out of order, must be 0"),
 }

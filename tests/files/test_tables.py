@@ -19,6 +19,7 @@ from hypothesis import given, settings
 
 import decost
 from decost import Alternative, FormatError, Instance, Place, Stop, Vehicle
+from decost.files.door import require_plan_file
 from oracle import tiny_instance
 from strategies import instances, town_instances
 
@@ -408,6 +409,8 @@ def test_no_noise_of_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     instance = Instance.build(budget=9, depot=Place(x=0, y=0), stops=stops)
     with pytest.raises(FormatError, match=r"a workbook cannot hold the letters of '\\x01'"):
         decost.write(instance, tmp_path / "a.xlsx")
+    with pytest.raises(FormatError, match=r"a workbook cannot hold the letters of '\\x01'"):
+        require_plan_file(tmp_path / "plan.xlsx", instance)  # not only once there is a plan
     gc.collect()
     assert capsys.readouterr() == ("", "")
 

@@ -50,6 +50,7 @@ from decost.files.table_files import (
     read_features,
     read_table,
     read_workbook,
+    require_workbook,
     write_instance,
     write_result,
 )
@@ -325,6 +326,8 @@ def require_plan_file(path: str | Path, instance: Instance, date: Dates | None =
         require_calendar(path, instance, date)
     elif ending == ".geojson":
         require_degrees(path, instance)
+    elif ending == ".xlsx":
+        require_workbook(path, instance)
     elif ending in (".html", ".htm"):
         raise FormatError(f"{path}: a page is written by result.report, or by --report")
 
@@ -357,10 +360,15 @@ def _described(where: str | Path, instance: Instance) -> dict[str, Any]:
 def _read_text(
     path: Path, text: str, profit: Profit, truncate: Truncate, beside: Beside
 ) -> Instance:
-    if text.lstrip().startswith("{"):
+    start = text.lstrip()
+    if start.startswith("{"):
         return instance_of(path, parsed(path, text), beside.streets)
     if beside.streets is not None:
         raise FormatError(f"{path}: streets need places with lat and lon, and these have none")
+    if not start:
+        raise FormatError(f"{path}: is empty")
+    if len(text) - len(start) > limits.MAX_LINE:
+        raise FormatError(f"{path}: begins with {len(text) - len(start)} blanks")
     for holds, reader in _ORIENTEERING:
         if holds(text):
             if (profit, truncate) != ("fixed", "auto"):
@@ -371,8 +379,6 @@ def _read_text(
     # not looked at: what is there already is too much.
     lines = islice(re.finditer(r"\S[^\r\n]*", text), MAX_STOPS + 100)
     rows = [line[0].split(maxsplit=limits.MAX_WORDS)[: limits.MAX_WORDS] for line in lines]
-    if not rows:
-        raise FormatError(f"{path}: is empty")
     if any(row[0].upper() == "VEHICLE" for row in rows[:10]):
         return read_solomon(path, rows, profit, truncate)
     if all(re.fullmatch(r"\d{1,9}", word) for word in rows[0]):

@@ -200,6 +200,12 @@ def write_instance(
     _write_files(files)
 
 
+def require_workbook(path: Name, instance: Instance) -> None:
+    """Refuse, before a plan is made, names that a workbook cannot hold."""
+    names = (*(instance.ids or ()), *instance.places, *(one.id for one in instance.fleet))
+    _packed(Path(path), {"plan": [[name] for name in names]})
+
+
 def write_result(result: Result, path: Name) -> None:
     """Write a plan as a table, with times as people read them."""
     path = Path(path)
