@@ -42,7 +42,7 @@ def lines_of(path: str | Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
 
 def read_lines(path: Path, data: bytes) -> list[Instance]:
     """Read a set of instances, one a line."""
-    instances = []
+    instances: list[Instance] = []
     for number, line in lines_of(path, BytesIO(data)):
         limits.require_count(path, len(instances) + 1)
         where = f"{path}: line {number}"
