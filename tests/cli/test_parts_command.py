@@ -35,6 +35,10 @@ def test_commands_for_parts(tmp_path: Path, call: Call) -> None:
     assert profits(joined) == profits(plans)
     complaint = call.complaint("solve", made, "--out", plans, "--method", "exact")
     assert complaint.startswith(f"{plans}/part-00000.parquet: is of another run")
+    code, out, _ = call("solve", made, "--method", "greedy", "--out", "-")
+    assert (code, len(out.splitlines())) == (0, 30)
+    for words in (("--beside", "exact"), ("--date", "2026-05-04"), ("--tiles", "x")):
+        assert f"{words[0]} {words[1]}: " in call.complaint("solve", made, "--out", plans, *words)
     one = tmp_path / "one.json"
     decost.write(decost.generate("paper", nodes=5)[0], one)
     assert "is for sets" in call.complaint("solve", one, "--cluster", "local:1")

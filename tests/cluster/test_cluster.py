@@ -259,9 +259,10 @@ def test_files_of_plans_have_names_of_their_own(tmp_path: Path) -> None:
     instances = decost.generate("paper", nodes=6, count=5, seed=1)
     made, joined = tmp_path / "made", tmp_path / "a.parquet"
     decost.write_parts(instances[:4], joined, size=2)
-    decost.write_parts(instances[4:], made)
+    decost.write_parts(instances[4:], tmp_path / "b.parquet")
+    made.mkdir()
     joined.rename(made / "a.parquet")
-    (made / "part-00000.parquet").rename(made / "a-00001.parquet")
+    (tmp_path / "b.parquet").rename(made / "a-00001.parquet")
     out = tmp_path / "plans"
     assert decost.solve_parts(made, out, "greedy").instances == 5
     rows = list(plans_in(out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +103,7 @@ def test_a_large_set_is_made_in_parts(tmp_path: Path, monkeypatch: pytest.Monkey
     second = tmp_path / "parts" / "part-00001.parquet"
     before = second.read_bytes()
     second.unlink()
-    with pytest.raises(FormatError, match="holds 50 of 53 instances; what made them"):
+    with pytest.raises(FormatError, match="holds 50 instances of a set that has 53"):
         together(tmp_path / "parts")
     news = list(write_generated(tmp_path / "parts", "paper", **given))
     assert news == [(50, 50), (53, 50)]
@@ -111,6 +112,55 @@ def test_a_large_set_is_made_in_parts(tmp_path: Path, monkeypatch: pytest.Monkey
         list(write_generated(tmp_path / "parts", "paper", **(given | {"seed": 6})))
     mixed = decost.generate("mixed", nodes=4, count=51, seed=5)
     assert digest(decost.generate("mixed", nodes=4, count=2, seed=5)) == digest(mixed[:2])
+
+
+def test_what_cannot_be_made_again_stays(tmp_path: Path) -> None:
+    """--restart takes parts of a run only if all that is there are such parts."""
+    plans = tmp_path / "plans"
+    instances = decost.generate("paper", nodes=5, count=4)
+    decost.write_parts(instances, tmp_path / "set", size=2)
+    decost.solve_parts(tmp_path / "set", plans, "greedy")
+    decost.solve_parts(tmp_path / "set", plans / "whole.parquet", "greedy")
+    for restart in (False, True):
+        with pytest.raises(FormatError, match=r"whole.parquet: is in the way: no part of a set"):
+            decost.solve_parts(tmp_path / "set", plans, "greedy", restart=restart)
+    (plans / "whole.parquet").write_text("not of ours")
+    with pytest.raises(FormatError, match=r"whole.parquet: is torn, or no Parquet file"):
+        decost.solve_parts(tmp_path / "set", plans, "greedy", restart=True)
+    assert len(list(plans.iterdir())) == 3
+    for restart in (False, True):
+        with pytest.raises(FormatError, match=r"part-00000.parquet: is in the way: no part of a"):
+            list(write_generated(tmp_path / "set", "paper", restart=restart, count=2))
+    assert digest(together(tmp_path / "set")) == digest(instances)
+    with pytest.raises(FormatError, match="would be taken for some"):
+        decost.solve_parts(tmp_path / "set", tmp_path / "set" / "plans.parquet", "greedy")
+
+
+@pytest.mark.parametrize("name", ["parts", "parts.parquet"])
+def test_a_set_that_is_not_whole(tmp_path: Path, name: str) -> None:
+    """Instances that end in an error leave nothing; a set without some part is seen to be none."""
+    instances = decost.generate("paper", nodes=5, count=5)
+
+    def ending() -> Iterator[Instance]:
+        yield from instances
+        raise RuntimeError("no more")
+
+    path = tmp_path / name
+    with pytest.raises(RuntimeError, match="no more"):
+        decost.write_parts(ending(), path, size=2)
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert decost.write_parts(instances, path, size=2) == 5
+    assert digest(together(path)) == digest(instances)
+    for k in range(3 if path.is_dir() else 0):
+        part = path / f"part-{k:05d}.parquet"
+        part.rename(tmp_path / "away")
+        with pytest.raises(FormatError, match=r"parts: holds \d instances of a set that has"):
+            together(path)
+        (tmp_path / "away").rename(part)
+    for given in ({"count": 0}, {"count": 3, "nodes": 0}):
+        with pytest.raises(ValueError, match="= 0: "):
+            list(write_generated(tmp_path / "none", "paper", **given))
+    assert not (tmp_path / "none").exists()
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
@@ -123,8 +173,10 @@ def test_damage_is_named(tmp_path: Path) -> None:
     second.write_bytes(whole[:-40])
     with pytest.raises(FormatError, match=r"part-00001.parquet: is torn, or no Parquet file"):
         together(parts)
+    second.write_bytes(whole)
+    column = pq.ParquetFile(second).metadata.row_group(0).column(0)
     changed = bytearray(whole)
-    changed[len(whole) // 4] ^= 1
+    changed[column.data_page_offset + column.total_compressed_size - 1] ^= 1  # of its values
     second.write_bytes(changed)
     with pytest.raises(FormatError, match=r"part-00001.parquet: is torn"):
         together(parts)

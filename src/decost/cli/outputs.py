@@ -93,6 +93,9 @@ class Outputs:
                 raise InputError(
                     f"{option} {path}: {self.file} holds a set; only a single plan can be drawn"
                 )
+        for option, value in (("--tiles", self.tiles), ("--date", (self.date or [None])[0])):
+            if value is not None:
+                raise InputError(f"{option} {value}: {self.file} holds a set; it is for one plan")
 
     def _require_for_a_plan(self, instance: Instance) -> None:
         from decost.files.door import require_plan_file

@@ -105,7 +105,7 @@ def run(
     explain = explain or (explain_time is not None and report is None)
     if out is not None and holds_parts(file) and is_for_parts(out):
         outputs.require_for_a_set()
-        _require_for_a_set(file, start, explain=explain)
+        _require_for_a_set(file, start, beside, explain=explain)
         told = {"time_limit": time_limit, "seed": seed, "threads": threads}
         told |= given_options(context) | {"vehicles": reading.vehicles_of_parts(file)}
         solve_folder(file, out, method, told, as_json=as_json, restart=restart, cluster=cluster)
@@ -116,9 +116,7 @@ def run(
         outputs = Outputs(file, out, plot, report, tiles, date, streets, as_json)
     outputs.require(None if is_set else instances[0])
     if is_set:
-        _require_for_a_set(file, start, explain=explain)
-        if beside is not None:
-            raise InputError(f"--beside {beside}: {file} holds a set; it is for one instance")
+        _require_for_a_set(file, start, beside, explain=explain)
     elif cluster is not None:
         raise InputError(f"--cluster {cluster}: is for sets, and {file} holds one instance")
     if restart and not (is_set and out is not None):
@@ -181,7 +179,11 @@ def _show(
         outputs.tell()
 
 
-def _require_for_a_set(file: Path, start: Path | None, *, explain: bool) -> None:
+def _require_for_a_set(
+    file: Path, start: Path | None, beside: str | None, *, explain: bool
+) -> None:
+    if beside is not None:
+        raise InputError(f"--beside {beside}: {file} holds a set; it is for one instance")
     if explain:
         raise InputError(
             f"--explain: {file} holds a set, and has no place for it; explain a single plan"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decost import __version__
+from decost.files.limits import FormatError
 from decost.files.parquet import write_plans
 from decost.files.parts import Part, PlanParts, finished_part, list_parts
 from decost.files.sets import digest_of_settings
@@ -95,6 +96,8 @@ def solve_parts(
     parts = list_parts(Path(source).resolve())
     words = f"{digest_of_settings(method, settings)} {vehicles}"
     plans = PlanParts(Path(out), parts, words)
+    if plans.folder != plans.out and plans.out.resolve().parent == Path(source).resolve():
+        raise FormatError(f"{out}: is in the folder of the instances, and would be taken for some")
     sent = method if is_shipped(method) else get_method(method)
     folder = plans.folder.resolve()
     with plans.claimed():

@@ -35,7 +35,9 @@ from decost.files.parquet import (
     told_by,
     write_instances,
 )
+from decost.files.sets import digest_of
 from decost.files.writing import is_special, lock, part_of
+from decost.method.options import Options
 from decost.method.summary import Summary
 from decost.problem.generators import PART, generate_part, part_count
 from decost.problem.instance import Instance, InstanceError
@@ -104,7 +106,7 @@ def holds_parts(path: str | Path) -> bool:
 
 def is_for_parts(path: Path) -> bool:
     """Whether an output is to be a folder of parts, or a Parquet file."""
-    return path.is_dir() or path.suffix.lower() in ("", ENDING)
+    return path.is_dir() or (path.suffix.lower() in ("", ENDING) and path.name != "-")
 
 
 def part_files(folder: Path) -> list[Path]:
@@ -131,7 +133,7 @@ def list_parts(path: str | Path) -> list[Part]:
     path = Path(path)
     paths = part_files(path) if path.is_dir() else [path]
     parts: list[Part] = []
-    first, told = 0, None
+    first, told, whole = 0, None, None
     for one in paths:
         file = open_file(one)
         its = told_by(file)
@@ -140,6 +142,7 @@ def list_parts(path: str | Path) -> list[Part]:
         if told is not None and its.get("run") != told.get("run"):
             raise FormatError(f"{one}: is of another set than {paths[0].name}")
         told = told or its
+        whole = its.get("instances", whole)
         digest = _digest(one)
         groups = file.metadata.num_row_groups
         for group in range(groups):
@@ -149,11 +152,10 @@ def list_parts(path: str | Path) -> list[Part]:
             first += count
     if not first:
         raise FormatError(f"{path}: holds no instance" + " in .parquet files" * path.is_dir())
-    whole = (told or {}).get("instances", first)
-    if first != whole:
+    if "run" in (told or {}) and first != whole:
         raise FormatError(
-            f"{path}: holds {first} of {whole} instances; what made them goes on with the same "
-            "command"
+            f"{path}: holds {first} instances of a set that has {whole or 'more'}: parts are "
+            "missing; decost generate goes on with the same command"
         )
     if len({part.name for part in parts}) < len(parts):  # as of a-00000 and the first of two in a
         parts = [replace(part, name=part_name(k)) for k, part in enumerate(parts)]
@@ -219,15 +221,25 @@ def write_parts(instances: Iterable[Instance], path: str | Path, *, size: int = 
     some = list(islice(rest, size))
     if not some:
         raise FormatError(f"{path}: a set needs at least one instance")
-    count = number = 0
+    told = {"run": digest_of(some, "", Options())}
+    count = 0
     with _claimed(path) as folder:
         if part_files(folder):
-            raise FormatError(f"{folder}: holds parts already")
-        while some:
-            write_instances(folder / part_name(number), some, {})
-            count, number = count + len(some), number + 1
-            some = list(islice(rest, size))
-        _close_folder(path, folder, {"format": INSTANCES})
+            raise FormatError(f"{folder}: holds parts already; remove them first")
+        written: list[Path] = []
+        try:
+            while some:
+                count += len(some)
+                after = list(islice(rest, 1))
+                written.append(folder / part_name(len(written)))
+                # Without its last part a set is seen to be none, also after kill -9.
+                write_instances(written[-1], some, told | ({} if after else {"instances": count}))
+                some = after and after + list(islice(rest, size - 1))
+            _close_folder(path, folder, {"format": INSTANCES})
+        except BaseException:
+            for one in written:
+                one.unlink(missing_ok=True)
+            raise
     return count
 
 
@@ -286,8 +298,12 @@ def write_generated(
         If there is a torn part, or one of another set; it is named.
     """
     needs_pyarrow()
+    if given["count"] < 1:
+        raise FormatError(f"count = {given['count']}: a set needs at least one instance")
+    generate_part(family, 0, **(given | {"count": 1}))  # refuses other values
     words = repr((__version__, family, sorted(given.items())))
     told = {"run": sha256(words.encode()).hexdigest(), "instances": given["count"]}
+    part = told | {"family": family}
     numbers = range(part_count(given["count"]))
     names = {part_name(number) for number in numbers}
     with _claimed(out) as folder:
@@ -303,7 +319,7 @@ def write_generated(
             if part_name(number) in there:
                 continue
             instances = generate_part(family, number, **given)
-            write_instances(folder / part_name(number), instances, told)
+            write_instances(folder / part_name(number), instances, part)
             done += len(instances)
             yield done, before
         _close_folder(out, folder, {"format": INSTANCES} | told)
@@ -314,31 +330,36 @@ def _finished(
 ) -> dict[str, dict[str, Any]]:
     """Find what is there of a run, and what each file says about itself."""
     found = {}
+    old = []
     for path in part_files(folder):
-        told = told_by(open_file(path)) if not restart else _told_or_torn(path, kind)
-        if told.get("format") != kind:
+        try:
+            told = told_by(open_file(path))
+        except FormatError:
+            if not (restart and path.name in names and path.is_file()):
+                raise
+            old.append(path)
+            continue
+        same = told.get("run") == run and path.name in names and not restart
+        if told.get("format") != kind or not (same or told.keys() >= _MARKS[kind]):
             raise FormatError(f"{path}: is in the way: no part of {_WORDS[kind]}")
         if restart:
-            path.unlink()
-        elif told.get("run") != run or path.name not in names:
+            old.append(path)
+        elif not same:
             raise FormatError(
                 f"{path}: is of another run (instances, method, options or version differ); go "
                 "on with that command, or begin anew with --restart"
             )
         else:
             found[path.name] = told
+    for path in old:  # all of them, or none
+        path.unlink()
     return found
 
 
-_WORDS = {INSTANCES: "a set of instances", PLANS: "a set of plans"}
+_WORDS = {INSTANCES: "a set that was generated", PLANS: "a set of plans"}
 
-
-def _told_or_torn(path: Path, kind: str) -> dict[str, Any]:
-    """Give what a file says about itself; one that is torn goes with the others."""
-    try:
-        return told_by(open_file(path))
-    except FormatError:
-        return {"format": kind}
+_MARKS = {INSTANCES: {"run", "family"}, PLANS: {"run", "first"}}
+"""What parts say about themselves that may be made again; other sets and whole files do not."""
 
 
 class PlanParts:
