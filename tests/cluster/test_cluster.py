@@ -279,6 +279,9 @@ def test_dask_does_benches_and_grades(tmp_path: Path) -> None:
     changes = {"methods": "greedy, exact", "settings": "12:100", "count": 3}
     with connect("local:1") as crew:
         found = decost.solve_many(instances, "exact", executor=crew.executor)
+        masked = crew.executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+        assert signal.SIGINT in masked  # Ctrl-C in a terminal is for the command alone
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
         by_crew: dict[str, Any] = {"executor": crew.executor}
         for name, how in (("crew", by_crew), ("here", {})):
             run_bench(bench, "quick", Folders(tmp_path / name), **how, **changes)

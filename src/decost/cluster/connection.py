@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import pkgutil
 import re
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any
 
 from decost import __version__
@@ -119,17 +121,26 @@ def _client(distributed: Any, words: str, local: int) -> Iterator[Any]:
             with client:
                 yield client
             return
-        with (
-            distributed.LocalCluster(
-                n_workers=local,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield client
+        with distributed.LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            memory_limit=distributed.system.MEMORY_LIMIT // local,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster:
+            cluster.sync(_ignore_interrupts)
+            cluster.scale(local)
+            with distributed.Client(cluster) as client:
+                client.wait_for_workers(local)
+                yield client
+
+
+async def _ignore_interrupts() -> None:
+    """Keep Ctrl-C from processes that this thread starts: who started them ends them."""
+    if hasattr(signal, "pthread_sigmask"):
+        resource_tracker.ensure_running()  # its start would let signals through again
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _require_version(words: str, client: Any) -> None:
