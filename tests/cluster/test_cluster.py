@@ -162,6 +162,7 @@ def test_bad_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "PATIENCE", 0.5)
     for words, why in (
         ("tcp://127.0.0.1:9", "tcp://127.0.0.1:9: nobody answers there"),
+        ("tls://127.0.0.1:9", "tls://127.0.0.1:9: TLS expects"),
         ("local:0", "must be local:N, or an address"),
         ("nonsense", "must be local:N, or an address"),
     ):

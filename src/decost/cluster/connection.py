@@ -118,6 +118,8 @@ def _client(distributed: Any, words: str, local: int) -> Iterator[Any]:
                 raise ClusterError(
                     f"--cluster {words}: nobody answers there; start it with: dask scheduler"
                 ) from None
+            except (TypeError, RuntimeError, ImportError) as error:  # as of tls without keys
+                raise ClusterError(f"--cluster {words}: {' '.join(str(error).split())}") from None
             with client:
                 yield client
             return
