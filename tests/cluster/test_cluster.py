@@ -157,6 +157,7 @@ def test_a_full_disk(tmp_path: Path, source: Path, plain: str) -> None:
         subprocess.run(["umount", str(out)], check=True)
 
 
+@pytest.mark.filterwarnings("ignore:Creating scratch directories")  # Dask's, where much else runs
 def test_bad_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     """An address nobody listens at, nonsense, and workers of another version are one clear line."""
     monkeypatch.setattr(connection, "PATIENCE", 0.5)

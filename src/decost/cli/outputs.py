@@ -93,7 +93,8 @@ class Outputs:
                 raise InputError(
                     f"{option} {path}: {self.file} holds a set; only a single plan can be drawn"
                 )
-        for option, value in (("--tiles", self.tiles), ("--date", (self.date or [None])[0])):
+        day = self.date[0] if self.date else None
+        for option, value in (("--tiles", self.tiles), ("--date", day)):
             if value is not None:
                 raise InputError(f"{option} {value}: {self.file} holds a set; it is for one plan")
 
