@@ -38,7 +38,7 @@ class Service:
         found = re.search(r"http://(\S+)/ ", line)
         assert found, line + self.process.communicate()[1]
         self.address = f"http://{found[1]}"
-        self.client = httpx.Client(base_url=self.address, timeout=120)
+        self.client = httpx.Client(base_url=self.address, timeout=200)
 
     @contextmanager
     def another(self, **headers: str) -> Iterator[Service]:
@@ -57,7 +57,7 @@ class Service:
         assert answer.status_code == 202, answer.text
         return str(answer.json()["id"])
 
-    def result(self, plan: str, seconds: float = 120.0) -> dict[str, Any]:
+    def result(self, plan: str, seconds: float = 200.0) -> dict[str, Any]:
         """Wait for a plan."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
