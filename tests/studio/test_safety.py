@@ -23,6 +23,7 @@ from command_line import Call
 from decost.files.instances import instance_dict, instance_of
 from decost.studio import desk, guard, serving
 from decost.studio.guard import Guard
+from decost.studio.service import MOST_LISTENING
 from decost.studio.settings import Settings, SettingsError
 
 
@@ -151,6 +152,40 @@ def test_half_requests_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def test_listening_is_bounded(service: Service) -> None:
+    """A client listens on so many connections at a time; others, and later ones, are let in."""
+    (long,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
+    plan = service.plan(instance_dict(long), time_limit=100)
+    host, _, port = service.address.removeprefix("http://").partition(":")
+
+    def listen(client: str) -> socket.socket:
+        line = socket.create_connection((host, int(port)), 60)
+        head = f"GET /plans/{plan}/events HTTP/1.1\r\nHost: localhost\r\n"
+        line.sendall(f"{head}Cookie: decost-client={client * 32}\r\n\r\n".encode())
+        return line
+
+    def code(line: socket.socket) -> bytes:
+        return line.recv(12).removeprefix(b"HTTP/1.1 ")
+
+    lines = [listen("c") for _ in range(MOST_LISTENING)]
+    try:
+        assert {code(line) for line in lines} == {b"200"}
+        with listen("c") as further, listen("d") as other:
+            assert code(further) == b"429"
+            assert code(other) == b"200"
+    finally:
+        for line in lines:
+            line.close()
+    end = time.monotonic() + 60
+    while True:
+        with listen("c") as later:
+            if code(later) == b"200":
+                break
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert service.client.delete(f"/plans/{plan}").status_code == 204
 
 
 def test_kept_instances_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_stop_keeps_the_plan(service: Service) -> None:
     begin = time.monotonic()
     assert service.client.post(f"/plans/{plan}/stop").status_code == 202
     told = service.result(plan)
-    assert time.monotonic() - begin < 50
+    assert time.monotonic() - begin < 60
     assert told["profit"] > 0
     instance = instance_of("", data)
     faults = decost.check(instance, solution_of("", told, instance))
@@ -153,17 +153,20 @@ def test_fair_queue(single: Service, city: dict[str, Any]) -> None:
     """With one worker, who asks for one plan does not wait for another's ten; stopped ones end."""
     busy = {"Cookie": f"decost-client={'a' * 32}"}
     other = {"Cookie": f"decost-client={'b' * 32}"}
-    asked = {"instance": many(), "options": {"time_limit": 2, "method": "search"}}
+    asked = {"instance": many(), "options": {"time_limit": 300, "method": "search"}}
     mine = [single.post("/plans", asked, **busy).json()["id"] for _ in range(4)]
+    while single.client.get(f"/plans/{mine[0]}").json()["status"] == "queued":
+        time.sleep(0.05)
     late = single.post("/plans", {"instance": city}, **other).json()["id"]
     told = single.client.get(f"/plans/{late}").json()
     assert told["status"] == "queued"
     assert told["ahead"] <= 1
-    assert told["queue"] == single.client.get("/queue").json()["queued"] >= 3
+    assert told["queue"] == single.client.get("/queue").json()["queued"] == 4
+    single.client.post(f"/plans/{mine[0]}/stop")
     single.result(late)
-    assert single.client.get(f"/plans/{mine[-1]}").json()["status"] in ("queued", "running")
-    for one in mine:
-        single.client.post(f"/plans/{one}/stop")
+    assert single.client.get(f"/plans/{mine[-1]}").json()["status"] == "queued"
+    for plan in mine[1:]:
+        single.client.post(f"/plans/{plan}/stop")
     assert single.result(mine[-1])["profit"] > 0
     listed = single.client.get("/plans", headers=other).json()
     assert [one["id"] for one in listed] == [late]
@@ -172,9 +175,8 @@ def test_fair_queue(single: Service, city: dict[str, Any]) -> None:
 def test_dead_worker_is_a_failed_plan(single: Service, city: dict[str, Any]) -> None:
     """A worker that dies is a failed plan; the service goes on, also after one is cancelled."""
     plan = single.plan(many(), time_limit=60)
-    while single.client.get(f"/plans/{plan}").json()["status"] == "queued":
+    while "profit" not in single.client.get(f"/plans/{plan}").json():
         time.sleep(0.05)
-    time.sleep(0.5)
     for worker in single.workers():
         os.kill(worker, signal.SIGKILL)
     told = single.result(plan)
@@ -184,6 +186,25 @@ def test_dead_worker_is_a_failed_plan(single: Service, city: dict[str, Any]) -> 
     gone = single.plan(many(), time_limit=60)
     assert single.client.delete(f"/plans/{gone}").status_code == 204
     assert single.result(single.plan(city))["status"] == "optimal"
+
+
+def test_dead_before_the_job(city: dict[str, Any]) -> None:
+    """A worker that was killed while it had nothing to do is no failed plan: another one plans."""
+
+    async def planned() -> dict[str, Any]:
+        worker = Process(3.0)
+        request = {"instance": city, "options": {"method": "greedy", "time_limit": 5.0}}
+        first = await worker.do(Job("a" * 32, "me", "solve", request), 60)
+        assert first["event"] == "done"
+        process = worker._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)  # which is not known yet when the next job comes
+        try:
+            return await worker.do(Job("b" * 32, "me", "solve", request), 60)
+        finally:
+            await worker.kill()
+
+    assert asyncio.run(planned())["event"] == "done"
 
 
 def test_too_long_is_a_failed_plan() -> None:
@@ -204,7 +225,7 @@ def test_too_much_memory_is_a_failed_plan(tmp_path: Path, city: dict[str, Any]) 
     """A plan that needs more memory than a worker may have fails; the next one is made."""
     (large,) = decost.generate("people", nodes=5000, seed=1, vehicles=3)
     with running(tmp_path, "--workers", "1", "--memory", "0.5") as service:
-        told = service.result(service.plan(instance_dict(large), time_limit=5), 90)
+        told = service.result(service.plan(instance_dict(large), time_limit=5))
         assert told["status"] == "failed"
         assert "memory" in told["error"]
         told = service.result(service.plan(city))
@@ -290,7 +311,7 @@ def test_many_clients(service: Service, city: dict[str, Any]) -> None:
 
     with ThreadPoolExecutor(clients) as pool:
         waiting = [pool.submit(one, number) for number in range(clients)]
-        time.sleep((end - time.monotonic()) / 2)
+        time.sleep(max(0, end - time.monotonic()) / 2)
         half = service.megabytes()
         done = [each.result() for each in waiting]
     assert min(done) >= 1

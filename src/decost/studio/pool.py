@@ -29,9 +29,17 @@ class Process:
     def __init__(self, memory: float) -> None:
         self._memory = int(memory * 2**30)
         self._process: asyncio.subprocess.Process | None = None
+        self._began = False
 
     async def do(self, job: Job, limit: float) -> dict[str, Any]:
         """Let it do a job; give its last message, or what has become of it."""
+        message = await self._try(job, limit)
+        if message is _DEAD and not self._began and not job.gone:  # it has died before the job
+            message = await self._try(job, limit)
+        return message
+
+    async def _try(self, job: Job, limit: float) -> dict[str, Any]:
+        self._began = False
         try:
             await self._send({"kind": job.kind, "request": job.request})
             if job.gone:  # since the process was started
@@ -76,6 +84,7 @@ class Process:
                 return await self._death()
             message: dict[str, Any] = json.loads(line)
             event = message.pop("event")
+            self._began |= event not in ("ready", "compiling")
             if event in ("done", "failed"):
                 if message.pop("last"):  # it ends by itself, and must get no other job meanwhile
                     await self.kill()
@@ -90,7 +99,7 @@ class Process:
 
     async def _death(self) -> dict[str, Any]:
         await self.kill()
-        return _failed("the worker has died, perhaps of too little memory")
+        return _DEAD
 
     async def stop(self) -> None:
         """Let it end what it is doing, with the plan that it has."""
@@ -109,6 +118,9 @@ class Process:
 
 def _failed(error: str) -> dict[str, Any]:
     return {"event": "failed", "error": error}
+
+
+_DEAD = _failed("the worker has died, perhaps of too little memory")
 
 
 class Office(Protocol):

@@ -7,8 +7,9 @@ import hmac
 import json
 import logging
 from base64 import b64decode
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -52,6 +53,9 @@ LOGGER = logging.getLogger("decost")
 LARGE = 2**16
 """Bytes of a request from which on few are worked on at a time: its instance may be large."""
 
+MOST_LISTENING = 100
+"""Connections of a client on which it listens to plans; every piece of news goes to all of them."""
+
 KEEP_ALIVE = 15.0
 """Seconds after which something is sent to who listens to a plan."""
 
@@ -91,6 +95,7 @@ class _Service:
         self.settings = settings
         self.desk = desk
         self.office = Office(settings)
+        self.listening: Counter[str] = Counter()
         self.api = FastAPI(
             title="decost",
             version=__version__,
@@ -234,17 +239,18 @@ class _Service:
 
         @api.get(
             "/plans/{id}/events",
-            responses=_FOUND | {200: {"content": {"text/event-stream": {}}}},
+            responses=refuses(404, 429) | {200: {"content": {"text/event-stream": {}}}},
             response_class=Response,
             summary="Hear of a plan as it is made (server-sent events)",
         )
-        async def events(id: str) -> StreamingResponse:  # noqa: A002
+        async def events(request: Request, id: str) -> StreamingResponse:  # noqa: A002
             if await office.look(id) is None:
                 raise HTTPException(404, "plan: there is none of this id")
+            if self.listening[client_of(request)] >= MOST_LISTENING:
+                raise HTTPException(429, "too many connections listen to plans already")
             headers = {"x-accel-buffering": "no"}
-            return StreamingResponse(
-                _event_stream(office.watch(id)), media_type="text/event-stream", headers=headers
-            )
+            stream = self._listening(client_of(request), _event_stream(office.watch(id)))
+            return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
         @api.post(
             "/plans/{id}/stop",
@@ -266,6 +272,17 @@ class _Service:
         @api.get("/queue", responses=refuses(), summary="How many plans wait and are being made")
         async def queue() -> dict[str, int]:
             return office.queue
+
+    async def _listening(self, client: str, stream: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+        """Pass events on, and count who listens."""
+        self.listening[client] += 1
+        try:
+            async with aclosing(stream):
+                async for event in stream:
+                    yield event
+        finally:
+            self.listening[client] -= 1
+            self.listening += Counter()  # forgets those that are at nothing
 
     def _questions(self) -> None:
         api, desk = self.api, self.desk
@@ -464,7 +481,7 @@ async def _left(request: Request) -> None:
         pass
 
 
-async def _event_stream(watched: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
+async def _event_stream(watched: AsyncIterator[dict[str, Any]]) -> AsyncGenerator[bytes]:
     """Write what is known of a plan as events, and something now and then in between."""
     following = asyncio.ensure_future(anext(watched, None))
     try:

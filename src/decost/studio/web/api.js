@@ -75,13 +75,22 @@ export function stopPlan(id) {
   return send(`plans/${id}/stop`, { method: "POST" });
 }
 
-/** Hear of a plan: `on(event, told)` until it ends. Gives a function that ends listening. */
+/**
+ * Hear of a plan: `on(event, told)` until it ends. Gives a function that ends listening.
+ * A tab that nobody sees does not listen: browsers have few connections for all tabs together.
+ */
 export function listen(id, on) {
   let source = null;
   let timer = 0;
-  const close = () => {
+  let ended = false;
+  const rest = () => {
     clearTimeout(timer);
-    source.close();
+    source?.close();
+  };
+  const close = () => {
+    ended = true;
+    rest();
+    document.removeEventListener("visibilitychange", turn);
   };
   const connect = () => {
     source = new EventSource(`plans/${id}/events`);
@@ -99,12 +108,19 @@ export function listen(id, on) {
   const again = async () => {
     try {
       await get(`plans/${id}`);
-      connect();
+      turn();
     } catch (error) {
-      if (error.code === 404) on("gone", {});
-      else timer = setTimeout(again, AGAIN);
+      if (error.code === 404) {
+        close();
+        on("gone", {});
+      } else timer = setTimeout(again, AGAIN);
     }
   };
-  connect();
+  const turn = () => {
+    rest();
+    if (!ended && !document.hidden) connect();
+  };
+  document.addEventListener("visibilitychange", turn);
+  turn();
   return close;
 }

@@ -2,14 +2,23 @@
 
 const MOST = 200; // steps back
 
-/** The draft: an instance, orders of stops, locks, and the plan if it is one of a method. */
+/** The draft: an instance, orders of stops, locks, and the plan if it is one of a method; and beside its history what was kept. */
 export function makeDraft() {
   let state = null;
+  let kept = [];
   const past = [];
   const future = [];
   return {
     get state() {
       return state;
+    },
+    /** Plans to compare with. */
+    get kept() {
+      return kept;
+    },
+    keep(plans) {
+      kept = plans;
+      save(state, kept);
     },
     get canUndo() {
       return past.length > 0;
@@ -23,24 +32,24 @@ export function makeDraft() {
       if (past.length > MOST) past.shift();
       future.length = 0;
       state = next;
-      save(state);
+      save(state, kept);
     },
     /** Add to what is known of the state. */
     amend(more) {
       state = { ...state, ...more };
-      save(state);
+      save(state, kept);
     },
     undo() {
       if (!past.length) return;
       future.push(state);
       state = past.pop();
-      save(state);
+      save(state, kept);
     },
     redo() {
       if (!future.length) return;
       past.push(state);
       state = future.pop();
-      save(state);
+      save(state, kept);
     },
   };
 }
@@ -86,11 +95,11 @@ async function drafts(mode) {
   return (await base()).transaction("drafts", mode).objectStore("drafts");
 }
 
-function save(state) {
+function save(state, kept) {
   clearTimeout(pending);
   pending = setTimeout(async () => {
     try {
-      (await drafts("readwrite")).put({ tab, state, when: Date.now() });
+      (await drafts("readwrite")).put({ tab, state, kept, when: Date.now() });
     } catch {
       // Without it, only a reload loses the draft.
     }
@@ -108,7 +117,7 @@ function isOwn(name) {
   });
 }
 
-/** The draft that was kept of this tab, else the latest; null if there is none. */
+/** The draft that was kept of this tab, else the latest, as {state, kept}; null if there is none. */
 export async function keptDraft() {
   const before = sessionStorage.getItem("tab");
   tab = before && (await isOwn(before)) ? before : String(Math.random()).slice(2);
@@ -119,7 +128,7 @@ export async function keptDraft() {
     all.sort((one, other) => other.when - one.when);
     const old = await drafts("readwrite");
     for (const one of all.slice(KEPT)) old.delete(one.tab);
-    return (all.find((one) => one.tab === before) ?? all[0])?.state ?? null;
+    return (all.find((one) => one.tab === before) ?? all[0]) ?? null;
   } catch {
     return null;
   }

@@ -9,7 +9,7 @@ const [WIDTH, HEIGHT] = [160, 36];
 export function makeProgress() {
   const words = html("span", { class: "words" });
   const curve = svg("svg", { class: "curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
-  const element = html("div", { class: "progress", role: "status", hidden: true }, curve, words);
+  const element = html("div", { class: "progress", hidden: true }, curve, words);
   const points = [];
   const show = (event, told) => {
     element.hidden = false;

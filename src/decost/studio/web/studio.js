@@ -28,7 +28,6 @@ const lanes = new Map(); // of the board, as they were drawn last
 let tip = null;
 let mapView = {};
 let tab = "left-out";
-let kept = []; // plans to compare with
 let compared = 0;
 let job = null; // the plan that is being made: {id, end}
 let explaining = null; // what visits would cost, that is being asked for
@@ -98,7 +97,10 @@ function draw(next, { preview = false, fit = false } = {}) {
   hub.watch(() => drawActions());
   drawFacts();
   if (!preview || job) drawWords(); // in a drag nothing may move away from under the pointer
-  if (!preview) drawPanel();
+  if (!preview) {
+    drawPanel();
+    showAddress();
+  }
   drawActions();
   toolbar.update({ draft, job, view });
 }
@@ -203,6 +205,7 @@ function leftOutRow(row, one) {
 }
 
 function drawCompare() {
+  const { kept } = draft;
   if (!kept.length) return html("p", { class: "quiet" }, "Press “Keep” above to keep a plan; then change it or solve again, and see here what differs.");
   compared = Math.min(compared, kept.length - 1);
   const select = html("select", { "aria-label": "Plan to compare with" }, ...kept.map((one, k) => html("option", { value: k, selected: k === compared }, one.name)));
@@ -288,7 +291,7 @@ function stopPricing() {
 // Changes by hand
 
 function changedOrders(orders) {
-  return { ...draft.state, orders, plan: null };
+  return { ...draft.state, orders, plan: null, source: null };
 }
 
 /** Note how long something took until it was on the screen. */
@@ -376,7 +379,7 @@ async function edited(instance, renamed) {
   orders = orders.map((order) => order.map(rename).filter((label) => label !== renamed?.removed));
   locked = locked.map(rename).filter((label) => label !== renamed?.removed);
   if (renamed?.vehicle !== undefined) orders.splice(renamed.vehicle, 1);
-  const state = { ...draft.state, instance: { ...instance, version: 2 }, orders, locked, plan: null, explanation: null };
+  const state = { ...draft.state, instance: { ...instance, version: 2 }, orders, locked, plan: null, source: null, explanation: null };
   try {
     const next = await sceneOf(state);
     draft.change({ ...state, orders: next.orders });
@@ -425,14 +428,14 @@ function begin(instance, plan = null, source = null) {
   const orders = plan ? ordersOf(plan.routes) : Array.from({ length: vehicles }, () => []);
   draft.change({ instance: { ...instance, version: 2 }, orders, locked: [], plan, explanation: null, source, among: "" });
   mapView = {};
-  kept = [];
-  showAddress();
+  draft.keep([]);
   return refresh();
 }
 
 /** Let the address name the plan, to come back to it. */
 function showAddress() {
-  history.replaceState(null, "", draft.state.source ? `#plan=${draft.state.source}` : " ");
+  const hash = draft.state.source ? `#plan=${draft.state.source}` : "";
+  if (location.hash !== hash) history.replaceState(null, "", hash || " ");
 }
 
 function loadExample(name) {
@@ -463,7 +466,7 @@ function loadGiven(given) {
     const plan = given.length === 1 && draft.state ? await planIn(given[0]) : null;
     if (plan) {
       await leave();
-      const state = { ...draft.state, plan, orders: ordersOf(plan.routes), locked: [], explanation: null };
+      const state = { ...draft.state, plan, orders: ordersOf(plan.routes), locked: [], source: null, explanation: null };
       const turn = ++asked; // what was asked for before must not be drawn over it
       const next = await sceneOf(state);
       if (turn !== asked) return;
@@ -539,8 +542,7 @@ async function replan() {
 /** Show a plan while it is made; `among` says which plans it is compared with. */
 function follow(id, among = draft.state.among ?? "") {
   stopPricing();
-  draft.amend({ source: id, among });
-  showAddress();
+  draft.amend({ source: id, awaited: true, among }); // what is awaited is taken in also after a reload
   progress.clear();
   job = { id, busy: false, wanted: null };
   job.end = listen(id, (event, told) => trying(() => heard(id, event, told)));
@@ -550,6 +552,7 @@ function follow(id, among = draft.state.among ?? "") {
 function stopListening() {
   job?.end();
   job = null;
+  draft.amend({ awaited: false });
   progress.clear();
 }
 
@@ -560,11 +563,11 @@ async function heard(id, event, told) {
     const instance = { ...(await get(`plans/${id}/instance`)), version: 2 }; // replanning may have changed it
     draft.change({ ...draft.state, instance, plan: told, orders: ordersOf(told.routes), explanation: null });
     await refresh();
+    say(`Planned: profit ${numberText(view.scene.profit)}, ${visitsText(view.scene)}.`);
     document.body.dataset.solved = id;
   } else if (event === "failed" || event === "gone") {
     stopListening();
     draft.amend({ source: null });
-    showAddress();
     await refresh();
     say(told.error ? `No plan: ${told.error}` : "The plan is not there any more.", true);
   } else {
@@ -593,9 +596,9 @@ function stop() {
 }
 
 function keep() {
-  const name = `plan ${kept.length + 1} (${numberText(view.scene.profit)})`;
-  kept = [...kept, { name, view, state: draft.state }];
-  compared = kept.length - 1;
+  const name = `plan ${draft.kept.length + 1} (${numberText(view.scene.profit)})`;
+  compared = draft.kept.length;
+  draft.keep([...draft.kept, { name, view, state: draft.state }]);
   choose("compare");
   say(`Kept as ${name}.`);
 }
@@ -614,7 +617,7 @@ async function save(format) {
   return trying(async () => {
     const plan = draft.state.plan ?? view.result;
     const answer = await postRaw("exports", { instance: draft.state.instance, plan, format, date });
-    download(await answer.blob(), `${(view.scene.name || "plan").replace(/[^\w-]+/g, "_")}.${format}`);
+    download(await answer.blob(), `${(view.scene.name || "plan").replace(/[^\p{L}\p{M}\p{N}_-]+/gu, "_")}.${format}`);
     say("Saved.");
   });
 }
@@ -631,7 +634,6 @@ function download(blob, name) {
 function step(which) {
   if (job) return undefined;
   draft[which]();
-  showAddress();
   return refresh();
 }
 
@@ -670,10 +672,12 @@ async function start() {
   listenToAll();
   await trying(async () => {
     toolbar.fill(await get("examples"), await get("methods"));
-    const plan = location.hash.match(/^#plan=([0-9a-f]{32})$/)?.[1];
+    let plan = location.hash.match(/^#plan=([0-9a-f]{32})$/)?.[1];
     let saved = await keptDraft();
     if (saved) {
-      draft.change(saved);
+      plan ??= saved.state.awaited && saved.state.source;
+      draft.change(saved.state);
+      draft.keep(saved.kept ?? []);
       await refresh();
       if (!view) saved = null; // it is of another version, or the service has changed
     }
@@ -689,12 +693,14 @@ async function resume(id, saved) {
   try {
     told = await get(`plans/${id}`);
   } catch {
-    history.replaceState(null, "", " ");
-    return saved ? undefined : loadExample("guides");
+    if (!saved) return loadExample("guides");
+    draft.amend({ source: null, awaited: false });
+    return showAddress();
   }
   const pending = ["queued", "running"].includes(told.status);
-  if (saved?.source !== id) await begin(await get(`plans/${id}/instance`), pending || !told.routes ? null : told, id);
-  if (pending) follow(id);
+  const known = saved?.state.source === id;
+  if (!known) await begin(await get(`plans/${id}/instance`), pending || !told.routes ? null : told, id);
+  if (pending || (known && draft.state.awaited)) follow(id);
   return undefined;
 }
 
