@@ -48,7 +48,7 @@ $(READY): $(PLANNER)
 
 demo: $(PLANNER)
 	@mkdir -p out
-	@$(RUN) -m decost.cli.prepare decost 2> /dev/null & \
+	@$(RUN) -m decost solve examples/data/city.json --method decost > /dev/null 2>&1 & \
 	$(RUN) -m decost solve examples/data/city.json > /dev/null; wait
 	@$(RUN) -m decost solve examples/data/city.json --beside decost --plot out/city.png
 

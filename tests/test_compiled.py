@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
@@ -11,9 +12,12 @@ from pathlib import Path
 
 import numba
 import pytest
+from rich.console import Console
 
-from decost.compiled import cache_folders, drop_stale_code
-from decost.compiling import clock, standstill
+from decost import compiling
+from decost.cli.progress import _shown
+from decost.compiled import cache_folders, compile_with, drop_stale_code
+from decost.compiling import NOTE, clock, listening, standstill
 
 KERNEL = """
 from numba import njit
@@ -204,3 +208,70 @@ def test_clock_stands_still() -> None:
     assert clock() - before < 0.04
     time.sleep(0.05)
     assert clock() - before >= 0.05
+
+
+def _inner(number: float) -> float:
+    return number + 1.0
+
+
+def _outer(number: float) -> float:
+    return 2.0 * inner(number)
+
+
+inner = compile_with(_inner)
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let kernels find nothing that was compiled before, as if it were the first time."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("DECOST_KERNELS", "compile")
+    monkeypatch.setattr(compiling, "_done", 0)
+    monkeypatch.setattr(compiling, "_wanted", 0)
+    monkeypatch.setitem(globals(), "inner", compile_with(_inner))
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+def test_compiling_is_counted(empty_cache: None) -> None:
+    """Who listens hears of each kernel, out of how many; of one that is kept, nobody hears."""
+    news: list[tuple[int, int, str]] = []
+    with listening(lambda *told: news.append(told)):
+        assert compile_with(_outer)(3.0) == 8.0
+        assert [(done, wanted) for done, wanted, _ in news] == [(0, 2), (1, 2), (2, 2)]
+        assert [name.rpartition(".")[2] for _, _, name in news] == ["_outer", "_inner", "_outer"]
+        assert compile_with(_outer)(3.0) == 8.0
+    assert len(news) == 3
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+def test_compiling_is_logged(empty_cache: None, caplog: pytest.LogCaptureFixture) -> None:
+    """Where nobody listens, a line of the log says that something is compiled, once."""
+    with caplog.at_level("WARNING", logger="decost"):
+        for factor in (3, 3.0):  # two types, which are compiled one after the other
+            assert compile_with(_outer)(factor) == 8.0
+    assert [record.getMessage() for record in caplog.records] == [NOTE]
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+def test_compiling_takes_no_time(empty_cache: None) -> None:
+    """The clock of time limits stands still while a kernel is compiled."""
+    before, begin = clock(), time.perf_counter()
+    with listening(lambda *told: time.sleep(0.2)):
+        compile_with(_outer)(3.0)
+    seconds, counted = time.perf_counter() - begin, clock() - before
+    assert seconds > 0.6
+    assert counted < seconds - 0.5
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_compiling_is_shown(
+    terminal: bool, empty_cache: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal a bar counts the kernels; elsewhere the command line says it in one line."""
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=terminal, width=100)
+    with _shown(console), listening(lambda *told: time.sleep(0.5)):  # so that it can be seen
+        compile_with(_outer)(3.0)
+    assert ("1/2" in screen.getvalue()) == terminal
+    assert capsys.readouterr().err == ("" if terminal else f"decost: {NOTE}\n")

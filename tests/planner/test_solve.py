@@ -443,6 +443,25 @@ def test_errors_in_a_batch(registry: None) -> None:
     assert [row.status for row in rows] == ["feasible"] * 2 + ["failed"] + ["feasible"] * 3
 
 
+@pytest.mark.parametrize(
+    ("nodes", "threads", "sizes"),
+    [(2, 1, [500] * 3), (2, 2, [300] * 4), (3_000, 1, [8] * 5)],
+)
+def test_sizes_of_batches(registry: None, nodes: int, threads: int, sizes: list[int]) -> None:
+    """A method for many gets 500 small instances at once, fewer large ones, as many per thread."""
+    seen: list[int] = []
+
+    def many(instances: Any, options: Options) -> list[Result]:
+        seen.append(len(instances))
+        plan = decost.make_solution(instances[0], [], [])
+        return [Result(instance, plan, "feasible") for instance in instances]
+
+    decost.register(Method("batch", "Many at once.", lambda one, options: None, many=many))
+    (one,) = small("paper", 1, nodes=nodes)
+    decost.solve_many([one] * sum(sizes), "batch", threads=threads)
+    assert sorted(seen, reverse=True) == sizes
+
+
 def test_ctrl_c_in_a_set(own: list[Instance]) -> None:
     """What is finished comes with the interruption, be it in order or not."""
     instances = with_faults(count=30)

@@ -29,13 +29,16 @@ from decost.bench.contender import Contender
 from decost.bench.instances import Setting
 from decost.bench.schema import Config, Folders, Key, Record, Row, Task
 from decost.bench.tables import load
-from decost.planner.door import BATCH, read_options
+from decost.planner.door import read_options
 
 Source: TypeAlias = Callable[[], Sequence[Instance]]
 """Gives the instances of a setting, when they are needed."""
 
 WARM_UP = 0.05
 """Seconds for the plan that each contender makes before its first one that counts."""
+
+BATCH = 100
+"""Most instances that a method for many at once gets in one task: what a kill can lose."""
 
 BRIEF = 0.01
 """Seconds below which a time is the median of three: any hiccup of the machine is longer."""

@@ -145,11 +145,11 @@ def run(
 
 def _compared(result: Result, method: str, seed: int) -> str:
     """Say what another method earns of the same, and in which time when all is loaded."""
-    from decost.planner.door import get_method, prepare, solve
+    from decost.planner.door import get_method, solve
 
-    prepare(method)
-    for _ in range(2):  # the first plan also loads what the second one is made with
-        other = solve(result.instance, method, seed=seed)
+    with best_so_far(method) as watched:
+        for _ in range(2):  # the first plan also compiles and loads what the second is made with
+            other = solve(result.instance, method, seed=seed, **watched)
     told = f"{other.profit:.6g} by {method} in {1000 * other.runtime:.1f} ms"
     if result.profit > 0.0:
         share = f"{100 * other.profit / result.profit:.1f}%"

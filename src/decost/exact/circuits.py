@@ -28,6 +28,7 @@ from decost.method.value import Scale
 from decost.problem.instance import FloatArray, Instance, IntArray
 from decost.problem.plan import alternative_numbers
 from decost.search.search import Searches
+from decost.search.search import rehearse as rehearse_search
 from decost.timeline.network import binding_windows
 from decost.timeline.routes import best_solution, stays_along
 
@@ -416,7 +417,8 @@ def _walk(circuit: Circuit, edges: IntArray) -> list[int]:
 
 
 def rehearse() -> None:
-    """Call every kernel, by solving a small problem; those of a search for plans are not called."""
+    """Call every kernel, by solving a small problem; also those of a search for plans."""
+    rehearse_search()
     instance = Instance(budget=9, xy=np.eye(4, 2), reward=[0, 1, 1, 1])
     known = Known([], 0.0, math.inf)
     for _ in search_circuits(

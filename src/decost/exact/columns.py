@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from decost.exact.exact import ExactOptions, graph_seconds
+from decost.exact.exact import ExactOptions
 from decost.exact.generation import Generation
 from decost.exact.lists import solve_by_lists
 from decost.exact.plans import find_plans
-from decost.exact.pricing import team_bytes
+from decost.exact.pricing import team_bytes, team_seconds
 from decost.exact.tree import Branch, Incumbent, root_branch
 from decost.method.deadline import Deadline
 from decost.method.features import FEATURES
@@ -64,7 +64,7 @@ def prove(
         _search(Generation(instance, incumbent, deadline, memory, reporter, better_plan))
         reporter.report(incumbent.value, incumbent.value if incumbent.proven else incumbent.bound)
 
-    if deadline.allows(graph_seconds(instance)):
+    if deadline.allows(team_seconds(instance)):
         deadline.work(search)
     solution = best_solution(instance, incumbent.routes)
     details = {"labels": incumbent.labels, "branches": incumbent.branches}

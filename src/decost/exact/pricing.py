@@ -25,7 +25,7 @@ from decost.exact.exact import Problem
 from decost.exact.graph import Graph
 from decost.exact.labels import LABELS, Store, has_visited, route_of
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
-from decost.timeline.network import Network
+from decost.timeline.network import Network, useful_pairs
 
 FAMILIES, ROUTES = 40, 300
 """Most sets of routes without a common stop, and most routes, that one pricing adds."""
@@ -39,6 +39,10 @@ all stops with a shorter one are remembered."""
 
 PRICE_STEPS = 800
 """Most steps of the grid for bounds of priced routes with stays to choose."""
+
+TEAM_TIME = 2e-7
+"""Seconds to make an instance ready for a type of vehicles, at most, for each pair of useful
+alternatives."""
 
 CYCLES = 50
 """How many of the best routes that come back to a stop are kept from doing so at a time."""
@@ -113,6 +117,11 @@ def team_bytes(instance: Instance) -> float:
     """Estimate how much room a team takes, for the deadlines and arcs of every type."""
     arrays = instance.arrays
     return 24.0 * float((arrays.admits.sum(axis=1).astype(np.float64) ** 2).sum())
+
+
+def team_seconds(instance: Instance) -> float:
+    """Give the most seconds that it takes to make an instance ready for every type of vehicles."""
+    return TEAM_TIME * len(instance.arrays.type_begin) * useful_pairs(instance)
 
 
 def type_problem(instance: Instance, kind: int) -> tuple[Problem, BoolArray]:
@@ -220,10 +229,10 @@ def near_stops(problem: Problem) -> IntArray:
         back = there + stay + travel.T <= node["latest"][:, None] + network.slack
         time = np.where(back, travel + travel.T + stay + stay[:, None], np.inf)
     time = np.minimum.reduceat(time, network.first, axis=0)[:-1]
-    rank = np.argsort(np.argsort(time, axis=0, kind="stable"), axis=0)
+    near = np.zeros(time.shape, dtype=np.bool_)
+    np.put_along_axis(near, np.argsort(time, axis=0, kind="stable")[:NEAR], True, axis=0)
     short = SHORT * (node["latest"][network.end] - node["open"][network.start])
-    near = ((rank < NEAR) & np.isfinite(time)) | (time <= short)
-    return as_bits(near.T)
+    return as_bits(((near & np.isfinite(time)) | (time <= short)).T)
 
 
 def as_bits(marks: BoolArray) -> IntArray:

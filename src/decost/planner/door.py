@@ -52,8 +52,9 @@ _MODULES = {
     "pomo": ("decost.inference.policy", "POMO"),
     "search": ("decost.search.search", "METHOD"),
 }
-BATCH = 100
-"""Most instances that a method for many at once gets at a time."""
+BATCH, BATCH_NODES = 500, 25_000
+"""Most instances that a method for many at once gets at a time, and about how many nodes in all:
+they are handed over together, and where they are large that would be too late."""
 
 TELL = 0.05
 """Seconds after which what is finished of a bundle of instances is handed over."""
@@ -483,7 +484,9 @@ def _solve_into(
     # Short tasks are bundled, or handing them over would cost more than solving them.
     bundle = max(1, min(32, len(instances) // (8 * workers)))
     if chosen.many is not None:
-        rounds = -(-len(instances) // (BATCH * workers))  # each keeps all threads busy
+        largest = max((one.nodes for one in instances), default=1)
+        most = max(1, min(BATCH, BATCH_NODES // largest))
+        rounds = -(-len(instances) // (most * workers))  # each keeps all threads busy
         bundle = max(1, -(-len(instances) // max(1, rounds * workers)))
     left = Event()
     finished: SimpleQueue[Sequence[int] | BaseException | None] = SimpleQueue()

@@ -1,0 +1,69 @@
+"""Tests that nothing is left to compile once a method is prepared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numba
+import pytest
+
+import decost
+
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiles nothing")
+
+SOLVE = """
+import sys
+import numpy as np
+import decost
+from decost import Instance
+
+
+def compiled():
+    return {
+        (kernel.__module__, name): list(kernel.nopython_signatures)
+        for module, content in list(sys.modules.items())
+        if module.startswith("decost")
+        for name, kernel in list(vars(content).items())
+        if hasattr(kernel, "nopython_signatures") and not isinstance(kernel, type)
+    }
+
+
+def problems():
+    random = np.random.default_rng(1)
+    for family in ("paper", "free", "mixed", "rewards"):
+        for plain in decost.generate(family, nodes=25, count=2, seed=3):
+            must = np.arange(25) == 3
+            yield from (plain, plain.replace(required=must))
+            yield from (plain.replace(vehicles=2), plain.replace(vehicles=2, required=must))
+    for vehicles in (1, 3):
+        yield from decost.generate("people", nodes=20, vehicles=vehicles, seed=2)
+    scores = random.integers(1, 9, 41)
+    lengths = Instance(budget=3.0, xy=random.random((41, 2)), reward=scores)
+    yield from (lengths, lengths.replace(vehicles=2))
+    yield Instance(budget=20, travel=random.integers(1, 9, (41, 41)), reward=scores)
+    yield from decost.generate("paper", nodes=150, window=1000, seed=1)
+    yield Instance(budget=1, xy=[[0, 0]])
+
+
+method = decost.prepare(sys.argv[1]).name
+before = compiled()
+assert any(before.values())
+solved = 0
+for instance in problems():
+    try:
+        decost.solve(instance, method, time_limit=0.3)
+        solved += 1
+    except decost.MethodError:
+        continue
+    new = [name for name, types in compiled().items() if types != before.get(name, [])]
+    assert not new, (instance, new)
+assert solved > 10
+"""
+
+
+@pytest.mark.parametrize("name", [method.name for method in decost.list_methods()])
+def test_nothing_is_left_to_compile(name: str) -> None:
+    """A method that is prepared compiles and loads no kernel for any problem that it can solve."""
+    command = [sys.executable, "-c", SOLVE, name]
+    subprocess.run(command, check=True, timeout=600)
