@@ -167,12 +167,14 @@ class Long:
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_sums_stay_right(vehicles: int, symmetric: bool) -> None:
     """After every step of many rounds all sums are what adding up anew gives."""
-    instance = orienteering(3, stops=60, budget=4.0, vehicles=vehicles)
+    budget = 4.0 if vehicles == 1 else 1.5  # some stops are left out
+    instance = orienteering(3, stops=60, budget=budget, vehicles=vehicles)
     if not symmetric:
         noise = np.random.default_rng(1).uniform(1.0, 1.3, instance.travel.shape)
         instance = instance.replace(travel=instance.travel * noise)
     one = Long(instance)
     state = random_state(5)
+    excursions = 0
     for k in range(60):
         size = one.tours.size.copy()
         nodes = one.tours.nodes.copy()
@@ -181,15 +183,19 @@ def test_sums_stay_right(vehicles: int, symmetric: bool) -> None:
         seed = k % len(one.tours.where)
         count = ruin_near(*everything, one.hints.near, one.jotter, seed, state)
         one.require_sums()
+        ruined = one.tours.spent.copy()  # longer than before where detours are shortcuts
         recreate_near(*everything, one.hints, one.jotter, seed, count, 0.5, state)
         one.require_sums()
         shorten(*everything, one.hints.near, 1e-9, GO)
         one.require_sums()
-        assert (one.tours.spent <= one.tours.limit + 1e-9).all()
+        assert (one.tours.spent <= np.maximum(one.tours.limit, ruined) + 1e-9).all()
         if k % 5 == 0:
+            before = one.tours.nodes.copy()
             excursion(*everything, one.hints, one.jotter, 0.5, state, GO)
             one.require_sums()
-            assert (one.tours.spent <= one.lengths.room[one.tours.kind] + 1e-9).all()
+            if (one.tours.nodes != before).any():
+                excursions += 1
+                assert (one.tours.spent <= one.lengths.room[one.tours.kind] + 1e-9).all()
             assert not one.jotter.marked.any()
         if k % 3 == 0:
             take_back(one.network, one.tours, one.jotter, one.memory.nodes, one.memory.size)
@@ -199,6 +205,7 @@ def test_sums_stay_right(vehicles: int, symmetric: bool) -> None:
                 part = slice(0, length + 2)
                 assert one.tours.nodes[r, part].tolist() == nodes[r, part].tolist()
     assert one.tours.size.sum() > 10
+    assert excursions > 2
 
 
 def test_shortening_uncrosses_a_route() -> None:
