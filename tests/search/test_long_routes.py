@@ -237,7 +237,7 @@ def test_another_cluster_is_worth_the_way() -> None:
 
 def test_cutting_a_part_spares_what_is_marked() -> None:
     """On two legs of a cross, the one that earns less for its way is left out, unless marked."""
-    xy = [[0, 0], [0, 2], [0.1, 2], [-2, 0], [-2, 0.1]]
+    xy = [[0.0, 0.0], [0.0, 2.0], [0.1, 2.0], [-2.0, 0.0], [-2.0, 0.1]]
     for marked, left in (([], [1, 2]), ([3], [3, 4])):
         one = Long(Instance(budget=20, xy=xy, reward=[0, 3, 3, 2, 2]))
         one.put([1, 2, 3, 4])
