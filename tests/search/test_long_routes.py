@@ -13,6 +13,8 @@ from decost.draws import random_state
 from decost.search.long_routes import (
     anneal_locally,
     cut,
+    cut_part,
+    excursion,
     keep,
     make_jotter,
     recreate_near,
@@ -130,8 +132,8 @@ class Long:
     def __init__(self, instance: Instance) -> None:
         self.network = useful_network(instance, tight=False)
         self.lengths = lengths_of(self.network)
-        self.tours: Tours = make_tours(self.network, instance.arrays.vehicle_type)
         self.hints = make_hints(self.network, np.zeros(len(self.network.number)))
+        self.tours: Tours = make_tours(self.network, instance.arrays.vehicle_type)
         unit = mean_profit(self.network)
         self.jotter = make_jotter(self.network, self.tours, self.hints, unit)
         self.memory = make_memory(self.tours.nodes, self.tours.size)
@@ -165,12 +167,14 @@ class Long:
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_sums_stay_right(vehicles: int, symmetric: bool) -> None:
     """After every step of many rounds all sums are what adding up anew gives."""
-    instance = orienteering(3, stops=60, budget=4.0, vehicles=vehicles)
+    budget = 4.0 if vehicles == 1 else 1.5  # some stops are left out
+    instance = orienteering(3, stops=60, budget=budget, vehicles=vehicles)
     if not symmetric:
         noise = np.random.default_rng(1).uniform(1.0, 1.3, instance.travel.shape)
         instance = instance.replace(travel=instance.travel * noise)
     one = Long(instance)
     state = random_state(5)
+    excursions = 0
     for k in range(60):
         size = one.tours.size.copy()
         nodes = one.tours.nodes.copy()
@@ -179,11 +183,20 @@ def test_sums_stay_right(vehicles: int, symmetric: bool) -> None:
         seed = k % len(one.tours.where)
         count = ruin_near(*everything, one.hints.near, one.jotter, seed, state)
         one.require_sums()
+        ruined = one.tours.spent.copy()  # longer than before where detours are shortcuts
         recreate_near(*everything, one.hints, one.jotter, seed, count, 0.5, state)
         one.require_sums()
         shorten(*everything, one.hints.near, 1e-9, GO)
         one.require_sums()
-        assert (one.tours.spent <= one.tours.limit + 1e-9).all()
+        assert (one.tours.spent <= np.maximum(one.tours.limit, ruined) + 1e-9).all()
+        if k % 5 == 0:
+            before = one.tours.nodes.copy()
+            excursion(*everything, one.hints, one.jotter, 0.5, state, GO)
+            one.require_sums()
+            if (one.tours.nodes != before).any():
+                excursions += 1
+                assert (one.tours.spent <= one.lengths.room[one.tours.kind] + 1e-9).all()
+            assert not one.jotter.marked.any()
         if k % 3 == 0:
             take_back(one.network, one.tours, one.jotter, one.memory.nodes, one.memory.size)
             one.require_sums()
@@ -192,6 +205,7 @@ def test_sums_stay_right(vehicles: int, symmetric: bool) -> None:
                 part = slice(0, length + 2)
                 assert one.tours.nodes[r, part].tolist() == nodes[r, part].tolist()
     assert one.tours.size.sum() > 10
+    assert excursions > 2
 
 
 def test_shortening_uncrosses_a_route() -> None:
@@ -205,6 +219,37 @@ def test_shortening_uncrosses_a_route() -> None:
     shorten(one.network, one.lengths, one.tours, one.hints.near, 1e-9, GO)
     assert one.tours.spent[0] == pytest.approx(4)
     one.require_sums()
+
+
+def test_another_cluster_is_worth_the_way() -> None:
+    """Two clusters lie in opposite directions, and there is only time for one of them.
+
+    The nearer one is visited first, where 40 stops earn 2 each; in the other one they earn 2.2.
+    """
+    steps = 1e-4 * np.arange(40)
+    near = np.column_stack([-1.0 - steps, np.zeros(40)])
+    far = np.column_stack([1.2 + steps, np.zeros(40)])
+    reward = [0.0] + [2.0] * 40 + [2.2] * 40
+    instance = Instance(budget=2.5, xy=np.vstack([[[0, 0]], near, far]), reward=reward)
+    assert decost.solve(instance, "search", iterations=0).profit == pytest.approx(80)
+    assert decost.solve(instance, "search", iterations=2000).profit == pytest.approx(88)
+
+
+def test_cutting_a_part_spares_what_is_marked() -> None:
+    """On two legs of a cross, the one that earns less for its way is left out, unless marked."""
+    xy = [[0.0, 0.0], [0.0, 2.0], [0.1, 2.0], [-2.0, 0.0], [-2.0, 0.1]]
+    for marked, left in (([], [1, 2]), ([3], [3, 4])):
+        one = Long(Instance(budget=20, xy=xy, reward=[0, 3, 3, 2, 2]))
+        one.put([1, 2, 3, 4])
+        one.tours.limit[0] = 5.0
+        number = one.network.number.tolist()
+        for stop in marked:
+            one.jotter.marked[number.index(stop)] = 1
+        while one.tours.spent[0] > one.tours.limit[0]:
+            assert cut_part(one.network, one.lengths, one.tours, one.jotter, 0)
+        one.require_sums()
+        nodes = one.tours.nodes[0, 1 : one.tours.size[0] + 1]
+        assert one.network.number[one.network.stop[nodes]].tolist() == left
 
 
 def test_cutting_leaves_out_what_earns_least() -> None:

@@ -36,6 +36,7 @@ from decost.search.ruin import (
     sort,
 )
 from decost.search.tours import (
+    SHORT,
     Tours,
     cheapest_place,
     enqueue,
@@ -47,7 +48,7 @@ from decost.search.tours import (
     shorten,
     time_of,
 )
-from decost.timeline.lengths import Lengths
+from decost.timeline.lengths import Lengths, way
 from decost.timeline.network import Network
 
 MOST_STRINGS = 3
@@ -73,6 +74,9 @@ FIRST_PRICE = 0.8
 
 POLISH = 2e-3
 """Probability that a copy of the plan is cut and filled up after a round."""
+
+FAR = 0.01
+"""Probability that a round is an excursion to stops that are not visited."""
 
 APART = 20
 """Rounds from one cut to the next, at least, while plans promise to be the best."""
@@ -185,7 +189,7 @@ def recreate_near(
         jotter.marked[stop] = 0
         noise = draw(state)
         if by == 0:
-            place = cheapest_place(network, lengths, tours, hints.near, stop, 0.0, state)
+            place = cheapest_place(network, lengths, tours, hints.near, stop, SHORT, 0.0, state)
             time = max(place.time, 1e-4 * network.horizon)
             key[number] = -lengths.reward[place.node] / time * (1.0 + 0.5 * noise)
         elif by == 1:
@@ -198,7 +202,9 @@ def recreate_near(
             key[number] = -np.inf  # what is required comes first
     sort(key, stops, count)
     for number in range(count):
-        place = cheapest_place(network, lengths, tours, hints.near, stops[number], BLINK, state)
+        place = cheapest_place(
+            network, lengths, tours, hints.near, stops[number], SHORT, BLINK, state
+        )
         if place.route >= 0 and lengths.reward[place.node] > least * place.time:
             insert_node(network, lengths, tours, place)
             enqueue(network, tours, place.node)
@@ -224,6 +230,80 @@ def cut(network: Network, lengths: Lengths, tours: Tours) -> None:
 
 
 @lean
+def excursion(
+    network: Network,
+    lengths: Lengths,
+    tours: Tours,
+    hints: Hints,
+    jotter: Jotter,
+    price: float,
+    state: RandomState,
+    halt: Halt,
+) -> None:
+    """Go to a stop that is not visited and to others near it, and pay with other parts of routes.
+
+    So one cluster of stops is exchanged for another, to which no single visit is worth the way.
+    """
+    seed = int(draw(state) * len(tours.where))
+    if tours.where[seed] >= 0:
+        return
+    tours.limit[:] = np.inf
+    most = int(draw(state) * hints.near.shape[1])
+    least = price * draw(state)
+    for j in range(-1, most):
+        stop = seed if j < 0 else hints.near[seed, j]
+        if stop < 0:
+            break
+        if tours.where[stop] >= 0:
+            continue
+        short = len(tours.where) if j < 0 else SHORT
+        place = cheapest_place(network, lengths, tours, hints.near, stop, short, 0.0, state)
+        if place.route < 0:
+            continue
+        if j < 0 or lengths.reward[place.node] > least * place.time:
+            insert_node(network, lengths, tours, place)
+            enqueue(network, tours, place.node)
+            jotter.marked[stop] = 1
+    shorten(network, lengths, tours, hints.near, EQUAL * network.horizon, halt)
+    set_limits(lengths, tours, 0.0)
+    for r in range(len(tours.size)):
+        while tours.spent[r] > tours.limit[r] and cut_part(network, lengths, tours, jotter, r):
+            pass
+    jotter.marked[:] = 0
+    polish(network, lengths, tours, hints, jotter, state, halt)
+
+
+@lean
+def cut_part(network: Network, lengths: Lengths, tours: Tours, jotter: Jotter, r: int) -> bool:
+    """Remove the part of a route that earns least for the time that is missing.
+
+    No stop that is marked is removed. False if there is nothing else.
+    """
+    kind = tours.kind[r]
+    missing = tours.spent[r] - tours.limit[r]
+    first, length, least = 0, 0, np.inf
+    for i in range(1, tours.size[r] + 1):
+        before = tours.nodes[r, i - 1]
+        time = reward = 0.0
+        for k in range(i, tours.size[r] + 1):
+            node, after = tours.nodes[r, k], tours.nodes[r, k + 1]
+            reward += lengths.reward[node]
+            if jotter.marked[network.stop[node]] or reward >= least * missing:
+                break
+            time += way(lengths, kind, tours.nodes[r, k - 1], node) + lengths.stay[node]
+            saved = time + way(lengths, kind, node, after) - way(lengths, kind, before, after)
+            if saved > 0.0 and reward < least * min(missing, saved):
+                first, length, least = i, k - i + 1, reward / min(missing, saved)
+    if length == 0:
+        return False
+    before, after = tours.nodes[r, first - 1], tours.nodes[r, first + length]
+    remove_part(network, lengths, tours, r, first, length, length, 0)
+    enqueue(network, tours, before)
+    enqueue(network, tours, after)
+    return True
+
+
+@lean
 def fill(
     network: Network,
     lengths: Lengths,
@@ -238,7 +318,7 @@ def fill(
     for stop in range(len(tours.where)):
         if tours.where[stop] >= 0 or halt[0]:
             continue
-        place = cheapest_place(network, lengths, tours, hints.near, stop, 0.0, state)
+        place = cheapest_place(network, lengths, tours, hints.near, stop, SHORT, 0.0, state)
         if place.route >= 0 and lengths.reward[place.node] > 0.0:
             jotter.stops[count] = stop
             time = max(place.time, EQUAL * network.horizon)
@@ -247,7 +327,7 @@ def fill(
     sort(jotter.key, jotter.stops, count)
     for number in range(count):
         stop = jotter.stops[number]
-        place = cheapest_place(network, lengths, tours, hints.near, stop, 0.0, state)
+        place = cheapest_place(network, lengths, tours, hints.near, stop, SHORT, 0.0, state)
         if place.route >= 0:
             insert_node(network, lengths, tours, place)
             enqueue(network, tours, place.node)
@@ -403,6 +483,7 @@ def anneal_locally(
     done = 0
     waited = 0
     begins = True
+    returned = False
     while True:
         begin_round(figures)
         begins = begins or figures[PART] == 0.0
@@ -413,7 +494,9 @@ def anneal_locally(
         price = figures[PRICE]
         score = rated(lengths, tours, MISSING * price, LEFT * price)
         heat = jotter.unit * HOT * (COLD / HOT) ** (figures[PART] / figures[CYCLE])
-        accepted = begins or score > figures[SCORE] + heat * np.log(1.0 - draw(state))
+        better = returned and not too_long(tours, lengths)
+        better = better and profit_of(tours) > figures[BEST] * (1.0 + EQUAL)
+        accepted = begins or better or score > figures[SCORE] + heat * np.log(1.0 - draw(state))
         if accepted:
             keep(tours, jotter, memory.nodes, memory.size)
         else:
@@ -422,6 +505,7 @@ def anneal_locally(
         ends = halt[0] or done >= rounds
         waited += 1
         promising = accepted and waited >= APART and promise > figures[BEST]
+        promising = promising or better
         if begins or ends or promising or draw(state) < POLISH:
             if not begins:
                 polish(network, lengths, tours, hints, jotter, state, halt)
@@ -447,6 +531,10 @@ def anneal_locally(
         done += 1
         if end_round(figures):
             start_from(network, lengths, tours, memory.best_nodes, memory.best_size)
+            continue
+        returned = draw(state) < FAR
+        if returned:
+            excursion(network, lengths, tours, hints, jotter, price, state, halt)
             continue
         seed = int(draw(state) * stops)
         count = ruin_near(network, lengths, tours, hints.near, jotter, seed, state)

@@ -17,7 +17,7 @@ from decost.timeline.lengths import Lengths, way
 from decost.timeline.network import Network
 
 SHORT = 24
-"""A stop is tried at every place of a route with no more visits than this."""
+"""A stop is tried at all places of a route with no more visits than this."""
 
 ENOUGH = 10
 """Visited stops near a stop beside which it is tried."""
@@ -149,10 +149,15 @@ def cheapest_place(
     tours: Tours,
     near: IntArray,
     stop: int,
+    short: int,
     blink: float,
     state: RandomState,
 ) -> Place:
-    """Find where a stop, by any of its alternatives, takes least time; blink overlooks places."""
+    """Find where a stop takes least time.
+
+    By any of its alternatives, at all places of routes with no more visits than `short`, and at
+    places beside stops near it on others; blink overlooks places.
+    """
     best = Place(-1, 0, 0, np.inf)
     for node in range(network.first[stop], network.first[stop + 1]):
         for r in range(len(tours.size)):
@@ -161,7 +166,7 @@ def cheapest_place(
                 continue  # no better than the one before
             if not network.admits[kind, node]:
                 continue
-            step = 1 if size <= SHORT else size
+            step = 1 if size <= short else size
             for k in range(0, size + 1, step):
                 time = time_for(lengths, tours, r, k, node)
                 if time < best.time and not (blink > 0.0 and draw(state) < blink):
@@ -175,7 +180,7 @@ def cheapest_place(
             if r < 0:
                 continue
             seen += 1
-            if tours.size[r] <= SHORT or not network.admits[tours.kind[r], node]:
+            if tours.size[r] <= short or not network.admits[tours.kind[r], node]:
                 continue
             for k in range(tours.spot[other] - 1, tours.spot[other] + 1):
                 time = time_for(lengths, tours, r, k, node)
