@@ -18,7 +18,7 @@ def test_models(call: Call) -> None:
     """All weights that come with the package are listed, with the command that trained them."""
     code, out, err = call("models")
     assert (code, err) == (0, "")
-    names = ("broad", "generalist", "gfacs", "outlook", "paper", "pomo")
+    names = ("generalist", "gfacs", "narrow", "paper", "pomo")
     for name in names:
         assert any(line.split()[0] == name for line in out.splitlines())
     assert out.count("command: decost train ") == len(names)

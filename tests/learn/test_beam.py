@@ -30,7 +30,7 @@ def test_wide_beam_is_exhaustive(seed: int) -> None:
 @pytest.mark.parametrize("family", ["paper", "mixed", "people"])
 def test_one_row_is_the_likeliest_walk(family: str) -> None:
     """A beam of one row takes the likeliest choice at each step, and so changes nothing."""
-    planner = policy._load("broad", "cpu")
+    planner = policy._load("generalist", "cpu")
     team = policy._Team(planner, policy.PolicyOptions(), Deadline(None))
     some = generate(family, nodes=20, count=5, seed=1, vehicles=2)
     beam = team.best_plans(some, policy.LIKELIEST, 2, beam=1)

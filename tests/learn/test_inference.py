@@ -77,7 +77,7 @@ def test_walks_equal_torch(shape: str, turning: bool, tmp_path: Path) -> None:
         assert (seen[equal] == same[equal])[..., 1:].all()
 
 
-@pytest.mark.parametrize("weights", ["generalist", "broad", "outlook", "pomo", "paper"])
+@pytest.mark.parametrize("weights", ["generalist", "narrow", "pomo", "paper"])
 def test_logits_are_as_exact_as_those_of_torch(weights: str) -> None:
     """The shipped networks' logits are about as near to those of double precision as torch's are.
 
