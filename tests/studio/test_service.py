@@ -192,7 +192,7 @@ def test_dead_before_the_job(city: dict[str, Any]) -> None:
     """A worker that was killed while it had nothing to do is no failed plan: another one plans."""
 
     async def planned() -> dict[str, Any]:
-        worker = Process(3.0)
+        worker = Process(16.0)  # enough not to be replaced after a job
         request = {"instance": city, "options": {"method": "greedy", "time_limit": 5.0}}
         first = await worker.do(Job("a" * 32, "me", "solve", request), 60)
         assert first["event"] == "done"

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from decost.compiling import clock
 from decost.files.cells import did_you_mean
 from decost.method.features import Feature, features_of
-from decost.method.options import MethodError
+from decost.method.options import ImprovingOptions, MethodError
 from decost.method.result import Failure, Result
 from decost.problem.checker import check
 from decost.problem.instance import Instance
@@ -250,6 +250,7 @@ def _examples(name: str) -> tuple[Instance, ...]:
 def _rehearse(method: Method, examples: Iterable[Instance]) -> None:
     """Call all kernels of a method, and those that serve every method."""
     from decost.baselines.greedy import rehearse as rehearse_greedy
+    from decost.planner.orders import rehearse as rehearse_orders
     from decost.planner.requirements import rehearse as rehearse_required
 
     if method.name not in _MODULES:  # somebody else's, who knows what it needs
@@ -259,6 +260,8 @@ def _rehearse(method: Method, examples: Iterable[Instance]) -> None:
     rehearse_greedy()
     if "required" in method.can:
         rehearse_required()
+    if issubclass(method.options, ImprovingOptions):
+        rehearse_orders()  # a plan to begin with may be an order
     for instance in examples:
         method.function(instance, method.options(time_limit=REHEARSAL))
 

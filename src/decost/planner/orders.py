@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
 from decost.timeline.routes import optimal_stays, solution_for
@@ -142,3 +144,8 @@ def plan_in_order(instance: Instance, orders: Sequence[Sequence[int]]) -> Soluti
     if broken is not None:
         raise OrderError(broken.in_words(instance))
     return solution_for(instance, orders)
+
+
+def rehearse() -> None:
+    """Call every kernel."""
+    plan_in_order(Instance(budget=9, xy=np.eye(3, 2), reward=[0, 1, 1]), [[1, 2]])
