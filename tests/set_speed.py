@@ -83,7 +83,7 @@ def main(folders: list[str]) -> None:
                 assert abs(same - profit) <= 1e-6 * profit
                 ratios.append(theirs / cpu)
         figures = f"{median(each):9.3f}{median(faster):11.2f}{median(more):11.2f}"
-        print(f"{nodes:5}{window:7}{figures}", *([f"{median(ratios):10.2f}"] * bool(ratios)))
+        print(f"{nodes:5}{window:7}{figures}", *([f"{median(ratios):10.2f}"] if ratios else []))
         sys.stdout.flush()
 
 
