@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from decost.problem.instance import Instance
 from decost.problem.plan import Solution
+from decost.problem.records import Alternative, Place, Stop
 from decost.timeline.routes import optimal_stays, solution_for
 
 Order: TypeAlias = Sequence[str | int]
@@ -147,5 +146,7 @@ def plan_in_order(instance: Instance, orders: Sequence[Sequence[int]]) -> Soluti
 
 
 def rehearse() -> None:
-    """Call every kernel."""
-    plan_in_order(Instance(budget=9, xy=np.eye(3, 2), reward=[0, 1, 1]), [[1, 2]])
+    """Call every kernel; that takes a stop with two alternatives."""
+    ways = [Alternative(close=4), Alternative(open=5)]
+    stop = Stop("stop", x=1, y=0, reward=1, alternatives=ways)
+    plan_in_order(Instance.build(budget=9, depot=Place(x=0, y=0), stops=[stop]), [[1]])
