@@ -109,6 +109,7 @@ class Page:
 
     def bars(self) -> list[list[str]]:
         """List the visits of each lane."""
+        self.wait("document.querySelector('.board g.lane')")  # it may be redrawn just now
         found: list[list[str]] = self.do(
             "return [...document.querySelectorAll('.board g.lane')].map((lane) => "
             "[...lane.querySelectorAll('.bar')].map((bar) => bar.dataset.label))"
