@@ -1,7 +1,8 @@
 """What a scheduler bears: empty tasks for many workers, all in this process.
 
 Called as `python -m decost.cluster.capacity [WORKERS [TASKS]]`. Workers are Dask's own, which
-connect to the scheduler and take tasks from it as on machines of theirs. What is measured is the
+connect to the scheduler, take tasks from it and tell it that they live as on machines of theirs; only
+what they do to look at themselves (50 times a second each) is left out, which would take more cores than there are. What is measured is the
 time that scheduler, workers and client need together, on one core, to hand tasks out and their
 answers back: a cluster's scheduler has the core for itself.
 """
@@ -9,6 +10,7 @@ answers back: a cluster's scheduler has the core for itself.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 import time
@@ -27,6 +29,9 @@ async def measure(workers: int, tasks: int) -> dict[str, float]:
     quiet = {
         "distributed.worker.profile.enabled": False,
         "distributed.admin.system-monitor.gil.enabled": False,
+        "distributed.admin.system-monitor.interval": "1h",
+        "distributed.admin.tick.interval": "1h",
+        "distributed.admin.tick.cycle": "1h",
         "distributed.worker.memory.terminate": False,
     }
     with dask.config.set(quiet):
@@ -41,6 +46,7 @@ async def measure(workers: int, tasks: int) -> dict[str, float]:
             ]
             await asyncio.gather(*crew)
             ready = time.perf_counter()
+            gc.freeze()  # workers would not be in the scheduler's memory
             async with distributed.Client(scheduler.address, asynchronous=True) as client:
                 await _do(client, workers)  # warm-up
                 start, used = time.perf_counter(), time.process_time()
