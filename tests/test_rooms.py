@@ -96,7 +96,7 @@ READERS = {
     "exact/labels.py": "when a route begins, and the first time of a node",
     "search/construct.py": "how long a node is waited for",
     "search/moves.py": "whether a visit is put off",
-    "baselines/milp_program.py": "judges the others, and so writes the rule anew",
+    "baselines/milp_rules.py": "judges the others, and so writes the rule anew",
     "inference/problems.py": "what a network sees of a stop, for the timeline and the twin",
     "inference/view.py": "what a network sees of a candidate",
     "inference/walks.py": "which stops can be chosen, and how long a predicted stay may be",

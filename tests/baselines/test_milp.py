@@ -18,7 +18,7 @@ import decost
 from clock import within
 from decost import Instance, MethodError, Result, check, generate, profit_of
 from decost.baselines import milp as module
-from decost.baselines import milp_program
+from decost.baselines import milp_rules
 from decost.baselines.milp import METHOD, MilpOptions
 from decost.baselines.milp_solvers import Answer, solve_by_highs
 from decost.search.construct import first_plan
@@ -467,9 +467,9 @@ def test_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that would not fit in memory is refused with its size."""
     instance = Instance(budget=9, xy=np.eye(4)[:, :2], reward=[0, 1, 1, 1])
     with monkeypatch.context() as patch:
-        patch.setattr(milp_program, "MAX_ARCS", 10)
+        patch.setattr(milp_rules, "MAX_ARCS", 10)
         with pytest.raises(MethodError, match="arcs = 12: method 'milp' takes at most 10"):
             solve(instance)
-    monkeypatch.setattr(milp_program, "MAX_PAIRS", 8)
+    monkeypatch.setattr(milp_rules, "MAX_PAIRS", 8)
     with pytest.raises(MethodError, match="pairs of alternatives = 9: "):
         solve(instance)

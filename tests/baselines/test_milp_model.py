@@ -13,14 +13,8 @@ import pytest
 from decost import Alternative, Instance, Place, Result, Stop, Vehicle, check, generate
 from decost.baselines import milp as module
 from decost.baselines.milp import METHOD, MilpOptions
-from decost.baselines.milp_program import (
-    PROFIT_UNITS,
-    Network,
-    Program,
-    read_rules,
-    reduce,
-    write,
-)
+from decost.baselines.milp_program import PROFIT_UNITS, Program, write
+from decost.baselines.milp_rules import Network, read_rules, reduce
 from decost.baselines.milp_solvers import Answer, Setting, solve_by_highs
 from decost.method.deadline import Deadline
 from oracle import brute_force, tiny_instance

@@ -14,16 +14,15 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from decost.baselines.milp_program import (
+from decost.baselines.milp_program import PROFIT_UNITS, write
+from decost.baselines.milp_rules import (
     ACCURACY,
     INTEGRAL,
-    PROFIT_UNITS,
     Network,
     Rules,
     TooLargeError,
     read_rules,
     reduce,
-    write,
 )
 from decost.baselines.milp_solvers import Answer, Setting, Solver, gurobi_solver, solve_by_highs
 from decost.method.deadline import Deadline

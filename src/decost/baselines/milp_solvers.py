@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol
 import highspy
 import numpy as np
 
-from decost.baselines.milp_program import ACCURACY, Program
+from decost.baselines.milp_program import Program
+from decost.baselines.milp_rules import ACCURACY
 from decost.method.deadline import Deadline
 from decost.method.options import MethodError
 from decost.problem.instance import FloatArray

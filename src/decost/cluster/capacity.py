@@ -1,10 +1,11 @@
 """What a scheduler bears: empty tasks for many workers, all in this process.
 
 Called as `python -m decost.cluster.capacity [WORKERS [TASKS]]`. Workers are Dask's own, which
-connect to the scheduler, take tasks from it and tell it that they live as on machines of theirs; only
-what they do to look at themselves (50 times a second each) is left out, which would take more cores than there are. What is measured is the
-time that scheduler, workers and client need together, on one core, to hand tasks out and their
-answers back: a cluster's scheduler has the core for itself.
+connect to the scheduler, take tasks from it and tell it that they live as on machines of theirs;
+only what they do to look at themselves (50 times a second each) is left out, which would take more
+cores than there are. What is measured is the time that scheduler, workers and client need together,
+on one core, to hand tasks out and their answers back: a cluster's scheduler has the core for
+itself.
 """
 
 from __future__ import annotations

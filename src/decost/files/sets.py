@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from decost import __version__
 from decost.files.limits import FormatError
 from decost.files.writing import is_special, lock, part_of, replacing, require_writable
+from decost.problem.contents import FIELDS
 from decost.problem.instance import Instance
 
 _HEAD = b'{"format": "decost-part"'
@@ -195,7 +196,7 @@ def digest_of(instances: Sequence[Instance], method: str, options: BaseModel) ->
     """Give a digest of all that decides what a set's lines are, apart from runtimes."""
     total = _digest_of_settings(method, options)
     for instance in instances:
-        for field in Instance.__annotations__:
+        for field in FIELDS:
             value = getattr(instance, field)
             if isinstance(value, np.ndarray):
                 _feed(total, repr((field, value.shape)).encode())

@@ -21,6 +21,7 @@ from decost.files.tables import Tables, instance_of_tables, sheet_of_words
 from decost.files.workbooks import holds_workbook, sheets_of_workbook, workbook_of_rows
 from decost.files.writing import replacing
 from decost.method.result import Result
+from decost.problem.contents import FIELDS
 from decost.problem.instance import Instance
 from decost.problem.records import TravelTimes, Vehicle
 
@@ -335,7 +336,7 @@ def _differences(one: Instance, other: Instance) -> list[str]:
     """Name the fields in which two instances differ."""
     names = {"ids": "id", "_fleet": "vehicles", "_first": "alternatives", "_place": "place"}
     found: dict[str, None] = {}
-    for field in Instance.__annotations__:
+    for field in FIELDS:
         mine, his = getattr(one, field), getattr(other, field)
         same = mine == his
         if isinstance(mine, np.ndarray) and isinstance(his, np.ndarray):

@@ -9,7 +9,7 @@ import numpy as np
 from decost.problem.fields import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from decost.problem.instance import Instance
+    from decost.problem.contents import Contents
 
 
 class Arrays(NamedTuple):
@@ -47,7 +47,7 @@ class Arrays(NamedTuple):
     triangle: bool  # travel times obey the triangle inequality
 
 
-def arrays_of(instance: Instance) -> Arrays:
+def arrays_of(instance: Contents) -> Arrays:
     """Give an instance as the kernels take it, which write to none of it."""
     horizon = instance.horizon
     # No stay is longer than the horizon, and so sums stay exact.
@@ -88,7 +88,7 @@ def arrays_of(instance: Instance) -> Arrays:
     )
 
 
-def _types(instance: Instance) -> tuple[list[int], IntArray]:
+def _types(instance: Contents) -> tuple[list[int], IntArray]:
     """Give the first vehicle of every type, and every vehicle's type."""
     if instance.alike:
         return [0], np.zeros(instance.vehicles, dtype=np.int64)
@@ -107,13 +107,13 @@ def _types(instance: Instance) -> tuple[list[int], IntArray]:
     return types, vehicle_type
 
 
-def _admits(instance: Instance, types: list[int]) -> BoolArray:
+def _admits(instance: Contents, types: list[int]) -> BoolArray:
     if instance.alternative_vehicles is None:
         return np.ones((len(types), instance.alternative_count + 1), dtype=np.bool_)
     return np.ascontiguousarray(instance.alternative_vehicles[:, types].T)
 
 
-def _bonus(instance: Instance, length: FloatArray) -> float:
+def _bonus(instance: Contents, length: FloatArray) -> float:
     earned = instance.alternative_reward + instance.per_alternative(instance.piece_rate * length)
     room = np.minimum(instance.alternative_leave_by - instance.alternative_open, instance.horizon)
     earned[instance.alternative_min_stay > room + instance.tolerance] = 0.0  # nobody can earn it

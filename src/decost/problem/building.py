@@ -60,14 +60,7 @@ def build(
     name: str,
 ) -> Instance:
     """Make an instance of records; see `Instance.build`."""
-    _limit("stops", len(stops), MAX_STOPS)
-    ways = [stop.alternatives for stop in stops]
-    for stop, given in enumerate(ways, 1):
-        if given is not None:
-            _limit(f"{_stop(stops, stop)}: alternatives", len(given), MAX_ALTERNATIVES)
-    total = sum(1 if given is None else len(given) for given in ways)
-    _limit("alternatives", total, MAX_ALTERNATIVES_IN_ALL)
-
+    _limit_alternatives(stops)
     clock = _Times(unit)
     streets = travel if isinstance(travel, TravelTimes) else None
     matrix = travel is not None and streets is None
@@ -78,21 +71,7 @@ def build(
     instance_budget = clock.read("budget", budget)
     instance_speed = moves.read("speed", speed)
 
-    fleet = None
-    names = []
-    if isinstance(vehicles, int | np.integer):
-        names = [str(k + 1) for k in range(whole_number("vehicles", vehicles, 1, MAX_VEHICLES))]
-    else:
-        if not 1 <= len(vehicles) <= MAX_VEHICLES:
-            raise InstanceError(
-                f"vehicles: there are {len(vehicles)}, must be from 1 to {MAX_VEHICLES}"
-            )
-        names = [str(k + 1) if one.id is None else one.id for k, one in enumerate(vehicles)]
-        unique_ids("vehicles", names)
-        fleet = [
-            _vehicle(one, f"vehicle {one_name!r}", rows, clock, moves)
-            for one, one_name in zip(vehicles, names, strict=True)
-        ]
+    names, fleet = _team(vehicles, rows, clock, moves)
     if streets is not None:
         fleet = _without_speeds(fleet, streets)
         instance_speed = 1.0
@@ -103,26 +82,16 @@ def build(
     for stop, record in enumerate(stops, 1):
         columns.add(stop, record, _stop(stops, stop))
     if clock.used and begin is None:
-        for k, one in enumerate(fleet or [Vehicle()]):
-            if one.begin is None:
-                raise InstanceError(
-                    f"begin = None: needed with clock times, since vehicle {names[k]!r} has none"
-                )
+        _demand_begins(names, fleet)
     points = rows.points(columns.elsewhere)
-    if streets is not None:
-        travel = _along(streets, rows, points, fleet)
-    profiles: tuple[str, ...] = ()
-    times: npt.ArrayLike | None = None
-    if isinstance(travel, Mapping):
-        profiles = tuple(travel)
-        if not profiles:
-            raise InstanceError("travel: has no matrix")
-        times = np.stack([rows.matrix(f"travel[{one!r}]", travel[one]) for one in profiles])
-    elif travel is not None:
-        times = rows.matrix("travel", travel)  # type: ignore[arg-type]
+    given = _along(travel, rows, points, fleet) if isinstance(travel, TravelTimes) else travel
+    profiles, times = _matrices(given, rows)
     ids = None
     if any(stop.id is not None for stop in stops):
         ids = [str(k) if stop.id is None else stop.id for k, stop in enumerate(stops, 1)]
+    required = (
+        truth(f"{_stop(stops, k)}: required", stop.required) for k, stop in enumerate(stops, 1)
+    )
     return Instance(
         budget=instance_budget,
         begin=0.0 if instance_begin is None else instance_begin,
@@ -140,15 +109,62 @@ def build(
         unit=unit,
         geographic=rows.geographic,
         detour=detour,
-        required=[
-            False,
-            *(
-                truth(f"{_stop(stops, k)}: required", stop.required)
-                for k, stop in enumerate(stops, 1)
-            ),
-        ],
+        required=[False, *required],
         **columns.arguments(),
     )
+
+
+def _limit_alternatives(stops: Sequence[Stop]) -> None:
+    """Refuse more stops or alternatives than there may be."""
+    _limit("stops", len(stops), MAX_STOPS)
+    ways = [stop.alternatives for stop in stops]
+    for stop, given in enumerate(ways, 1):
+        if given is not None:
+            _limit(f"{_stop(stops, stop)}: alternatives", len(given), MAX_ALTERNATIVES)
+    total = sum(1 if given is None else len(given) for given in ways)
+    _limit("alternatives", total, MAX_ALTERNATIVES_IN_ALL)
+
+
+def _team(
+    vehicles: int | Sequence[Vehicle], rows: _Rows, clock: _Times, moves: _Speeds
+) -> tuple[list[str], list[Vehicle] | None]:
+    """Name the vehicles, and give them as an instance takes them if they are not all equal."""
+    if isinstance(vehicles, int | np.integer):
+        count = whole_number("vehicles", vehicles, 1, MAX_VEHICLES)
+        return [str(k + 1) for k in range(count)], None
+    if not 1 <= len(vehicles) <= MAX_VEHICLES:
+        raise InstanceError(
+            f"vehicles: there are {len(vehicles)}, must be from 1 to {MAX_VEHICLES}"
+        )
+    names = [str(k + 1) if one.id is None else one.id for k, one in enumerate(vehicles)]
+    unique_ids("vehicles", names)
+    return names, [
+        _vehicle(one, f"vehicle {name!r}", rows, clock, moves)
+        for one, name in zip(vehicles, names, strict=True)
+    ]
+
+
+def _demand_begins(names: Sequence[str], fleet: Sequence[Vehicle] | None) -> None:
+    """Refuse vehicles that would leave at midnight because nobody says when they do."""
+    for name, one in zip(names, fleet or [Vehicle()], strict=False):
+        if one.begin is None:
+            raise InstanceError(
+                f"begin = None: needed with clock times, since vehicle {name!r} has none"
+            )
+
+
+def _matrices(
+    travel: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None, rows: _Rows
+) -> tuple[tuple[str, ...], npt.ArrayLike | None]:
+    """Give the names of the profiles, if there are any, and all travel times, if they are given."""
+    if travel is None:
+        return (), None
+    if not isinstance(travel, Mapping):
+        return (), rows.matrix("travel", travel)
+    if not travel:
+        raise InstanceError("travel: has no matrix")
+    times = np.stack([rows.matrix(f"travel[{one!r}]", travel[one]) for one in travel])
+    return tuple(travel), times
 
 
 def _without_speeds(fleet: Sequence[Vehicle] | None, streets: TravelTimes) -> list[Vehicle] | None:

@@ -17,11 +17,11 @@ from decost.problem.fields import (
 from decost.problem.records import FleetVehicle, Vehicle
 
 if TYPE_CHECKING:
-    from decost.problem.instance import Instance
+    from decost.problem.contents import Contents
 
 
 def own_fleet(
-    instance: Instance, fleet: Sequence[Vehicle | FleetVehicle] | None, places: int
+    instance: Contents, fleet: Sequence[Vehicle | FleetVehicle] | None, places: int
 ) -> tuple[Vehicle, ...] | None:
     """Check vehicles, and forget of each what is as the instance says; None if that is all."""
     several = len(instance.profiles) > 1
@@ -66,7 +66,7 @@ def own_fleet(
     return None if all(one == usual for one in own) else tuple(own)
 
 
-def whole_fleet(instance: Instance, own: Sequence[Vehicle] | None) -> tuple[FleetVehicle, ...]:
+def whole_fleet(instance: Contents, own: Sequence[Vehicle] | None) -> tuple[FleetVehicle, ...]:
     """Give all vehicles with what the instance says of them."""
     usual = FleetVehicle(
         id="1",
