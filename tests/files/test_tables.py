@@ -470,6 +470,7 @@ def names_lost(error: FormatError, instance: Instance) -> bool:
     if "has it, too" in message:  # a place and a stop of the same name are two rows of it
         return bool(set(instance.ids or ()) & set(instance.places))
     plain = all(one == one.strip() and one.isprintable() for one in odd)
+    plain &= not any(set(",;|") & set(one.id) for one in instance.fleet)  # a cell has several ids
     words = ("id", "name", "place", "vehicles", "workbook cannot hold")
     named = any(word in message for word in words)
     return named and not (plain and not set(odd) & {"depot", "end", "*", "-"})
