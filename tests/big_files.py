@@ -229,6 +229,8 @@ CASES: dict[str, Case] = {
     "npz of zeros": ("npz", lambda: arrays(xy=np.zeros((4 * 10**6, 1, 2)))),
     "npz, wrong shapes": ("npz", lambda: arrays(**(plain_sets(80_000, 10) | {"close": np.ones((1, 10))}))),
     "npz, one value wrong": ("npz", lambda: arrays(**(plain_sets(20_000, 10) | {"budget": np.append(np.ones(19_999), np.nan)}))),
+    "npz, the last budget wrong": ("npz", lambda: arrays(**(plain_sets(100_000, 10) | {"budget": np.append(np.ones(99_999), np.nan)}))),
+    "npz, the last window wrong": ("npz", lambda: arrays(**(plain_sets(100_000, 10) | {"open": np.append(np.zeros((99_999, 10)), np.full((1, 10), 9.5), axis=0)}))),
     "npz of text": ("npz", lambda: arrays(name=np.full(2**24, "x"))),
     "npz of objects": ("npz", lambda: zipped(**{"xy_dot_npy": b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (3,), }" + b" " * 60 + b"\n" + bytes(10**7)})),
     "npz, broken": ("npz", lambda: b"PK\x03\x04" + np.random.default_rng(0).bytes(SIZE - 4)),

@@ -124,6 +124,37 @@ def general(**changes: Any) -> dict[str, Any]:
     return given | changes
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("budget", -1.0), ("xy", np.inf), ("rate", -1.0), ("rate", np.nan), ("open", 9.5)],
+)
+def test_what_is_wrong_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: float
+) -> None:
+    """The last instance of many, if it is wrong, is refused before the others are made."""
+    random = np.random.default_rng(0)
+    sets = {
+        "nodes": np.full(50, 3),
+        "xy": random.random((50, 4, 2)),
+        "open": np.zeros((50, 4)),
+        "close": np.full((50, 4), 9.0),
+        "rate": np.ones((50, 4)),
+        "max_stay": np.ones((50, 4)),
+        "budget": np.full(50, 9.0),
+    }
+    sets["xy"][:, 3] = np.nan  # padding is no fault
+    sets[field].reshape(50, -1)[-1, :2] = value
+    path = tmp_path / "a.npz"
+    path.write_bytes(pack(**sets))
+    made = []
+    monkeypatch.setattr(
+        "decost.files.arrays.Instance", lambda **given: made.append(1) or decost.Instance(**given)
+    )
+    with pytest.raises(decost.FormatError, match="instance 49: "):
+        decost.read_set(path)
+    assert len(made) == 1
+
+
 def test_arrays_of_version_2(tmp_path: Path) -> None:
     """A set that somebody made by hand: what is not there is at its default."""
     path = tmp_path / "a.npz"

@@ -234,6 +234,40 @@ def test_odd_names_in_a_browser(tmp_path: Path) -> None:
         assert requests_of(driver) == [path.as_uri()]
 
 
+def test_long_words_in_a_browser(tmp_path: Path) -> None:
+    """On a phone a name with a long word stays in one line; a longer one is broken at a hyphen."""
+    need_browser()
+    names = ["Museum Naturwissenschaften", "Schauinslandbergbahnaussichtsturmterrasse"]
+    stops = [
+        Stop(name, lat=46.07 + k / 100, lon=11.12, reward=10, min_stay=95)
+        for k, name in enumerate(names)
+    ]
+    instance = Instance.build(
+        unit="minutes",
+        speed="5 km/h",
+        begin="09:00",
+        budget="17:00",
+        depot=Place(lat=46.07, lon=11.12),
+        stops=stops,
+    )
+    decost.solve(instance, "greedy").report(tmp_path / "plan.html")
+    with opened((tmp_path / "plan.html").as_uri(), PHONE) as driver:
+        lines = driver.execute_script(
+            "return Object.fromEntries([...document.querySelectorAll('.what bdi')].map((name) => {"
+            "const lines = new Map(); const text = name.firstChild; const range = new Range();"
+            "for (let k = 0; k < text.length; k++) {"
+            "range.setStart(text, k); range.setEnd(text, k + 1);"
+            "const box = [...range.getClientRects()].at(-1); const top = Math.round(box?.top);"
+            "if (box?.width) lines.set(top, (lines.get(top) ?? '') + text.data[k]); }"
+            "return [text.data.replaceAll('\u00ad', ''), [...lines.values()]]; }))"
+        )
+        assert len(lines[names[0]]) == 1
+        first, second = lines[names[1]]
+        assert first.endswith("\N{SOFT HYPHEN}")  # drawn only at the end of a line
+        assert len(second) > 3
+        assert driver.execute_script("return document.documentElement.scrollWidth") == PHONE[0]
+
+
 def test_tiles_are_all_that_is_asked_for(tmp_path: Path) -> None:
     """With an address for tiles the page asks that server alone, for the tiles of its places."""
     need_browser()

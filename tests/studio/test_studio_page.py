@@ -27,11 +27,6 @@ measured = pytest.mark.skipif(
     not os.environ.get("DECOST_MEASURE"), reason="is measured if DECOST_MEASURE is set"
 )
 
-unseen = pytest.mark.skipif(
-    not os.environ.get("DECOST_TABS"),
-    reason="hangs on what Chromium does with pages that nobody sees; runs if DECOST_TABS is set",
-)
-
 
 class Page:
     """The studio in a browser, as a user handles it."""
@@ -543,13 +538,14 @@ def test_exports(page: Page, ending: str, begin: str) -> None:
     assert data.decode("latin-1").startswith(begin[:9])
 
 
-def solving(driver: Any, service: Service, seconds: float) -> Page:
-    """Give the page while it solves something that takes long."""
+def solving(driver: Any, service: Service) -> Page:
+    """Give the page while it solves something that goes on until it is stopped."""
     page = visit(driver, service)
     (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
     page.drop_file("many.json", json.dumps(instance_dict(many)).encode())
     page.wait("document.querySelectorAll('.board g.lane').length === 3")
-    page.do("document.getElementById('seconds').value = arguments[0]", seconds)
+    page.do("document.getElementById('method').value = 'search'")  # others may end with a proof
+    page.do("document.getElementById('seconds').value = 600")
     page.click("button.primary")
     page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
     return page
@@ -559,7 +555,7 @@ def test_goes_on_after_a_reload(service: Service, guides: dict[str, Any]) -> Non
     """A page that is loaded again in the middle of a solve goes on with it; stop keeps the plan."""
     need_browser()
     with opened(service.address, PHONE, dark=True) as driver:
-        page = solving(driver, service, 60)
+        page = solving(driver, service)
         page.shot("phone-live")
         driver.refresh()
         page.wait("document.body.dataset.ready")
@@ -573,25 +569,24 @@ def test_goes_on_after_a_reload(service: Service, guides: dict[str, Any]) -> Non
         assert not complaints_of(driver)
 
 
-@unseen
 def test_a_plan_that_ends_unseen(service: Service, guides: dict[str, Any]) -> None:
     """A page that is away when its plan ends shows it when it is back; so does another tab."""
     need_browser()
     with opened(service.address, DESKTOP) as driver:
-        page = solving(driver, service, 2)
+        page = solving(driver, service)
         page.button("Stop, and keep the plan")
         page.wait("document.body.dataset.solved")
-        page.do("document.getElementById('method').value = 'search'")
-        page.do("delete document.body.dataset.solved")
         first = page.do("return location.hash")
         page.click("button.primary")
         before = page.wait(f"location.hash !== '{first}' && location.hash")
         page.wait_kept('"awaited":true', before.removeprefix("#plan="))
         address = driver.current_url
         driver.get("about:blank")
-        told = service.result(before.removeprefix("#plan="))
+        plan = before.removeprefix("#plan=")
+        assert service.post(f"/plans/{plan}/stop", {}).is_success
+        told = service.result(plan)
         orders = [[str(one["stop"]) for one in route["visits"]] for route in told["routes"]]
-        for where in (service.address, address):  # the first one without the name of the plan
+        for where in (service.address, address, address):  # the first without the name of the plan
             driver.get(where)
             page.wait("document.body.dataset.ready")
             page.wait("document.querySelector('.verdict').innerText.includes('earns')")
@@ -599,9 +594,9 @@ def test_a_plan_that_ends_unseen(service: Service, guides: dict[str, Any]) -> No
             assert driver.current_url == address
             assert page.bars() == orders
             assert page.profit() == pytest.approx(told["profit"], rel=1e-3)
+            last = driver.current_window_handle
             driver.switch_to.new_window("tab")
-        driver.get(address)
-        page.wait("document.body.dataset.ready")
+        driver.switch_to.window(last)
         # What is changed by hand is that plan no more; undo leads back to it.
         label = page.bars()[0][0]
         page.key(label, "Delete")
@@ -610,12 +605,36 @@ def test_a_plan_that_ends_unseen(service: Service, guides: dict[str, Any]) -> No
         page.wait(f"location.hash === '{before}'")
 
 
-@unseen
+def test_an_end_that_is_told_again(service: Service) -> None:
+    """A page that hears of the end, but cannot get the plan's instance just then, asks again."""
+    need_browser()
+    with opened(service.address, DESKTOP) as driver:
+        page = solving(driver, service)
+        driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/instance"]})
+        page.button("Stop, and keep the plan")
+        page.wait("document.querySelector('.progress .words').innerText.includes('again')")
+        plan = page.do("return location.hash").removeprefix("#plan=")
+        driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+        page.wait("document.body.dataset.solved")
+        assert page.profit() == pytest.approx(service.result(plan)["profit"], rel=1e-3)
+
+
+def test_a_change_just_before_leaving(page: Page) -> None:
+    """What is changed a moment before the page is left is there when it is back."""
+    label = "hill park"
+    page.key(label, "Delete")
+    page.wait(f"!document.querySelector(`.board .bar[data-label='{label}']`)")
+    orders = page.bars()
+    page.driver.refresh()
+    page.wait("document.body.dataset.ready")
+    assert page.bars() == orders
+
+
 def test_many_tabs(service: Service) -> None:
     """More tabs than a browser has connections wait for plans: only one that is seen listens."""
     need_browser()
     (many,) = decost.generate("people", nodes=60, seed=2, vehicles=3)
-    plan = service.plan(instance_dict(many), time_limit=600)  # longer than all tabs take to load
+    plan = service.plan(instance_dict(many), method="search", time_limit=600)
     with opened(f"{service.address}/#plan={plan}", DESKTOP) as driver:
         page = Page(driver)
         for _ in range(8):
@@ -634,10 +653,12 @@ def test_goes_on_after_a_restart(tmp_path: Path) -> None:
     with running(tmp_path, "--workers", "1") as service:
         port = service.address.rpartition(":")[2]
         with opened(service.address, DESKTOP) as driver:
-            page = solving(driver, service, 6)
+            page = solving(driver, service)
             service.kill()
             page.wait("document.querySelector('.progress .words').innerText.includes('again')")
             with running(tmp_path, "--workers", "1", "--port", port):
+                page.wait("document.querySelector('.progress .words').innerText.includes('profit')")
+                page.button("Stop, and keep the plan")
                 page.wait("document.body.dataset.solved")
                 assert page.profit() > 0
 

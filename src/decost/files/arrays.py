@@ -288,8 +288,8 @@ def instances_of(path: Path, data: dict[str, Any], first: int = 0) -> list[Insta
         opens, closes = data["open"].astype(np.float64), data["close"].astype(np.float64)
         if opens.shape == closes.shape:
             data["max_stay"] = closes - opens
-    instances = []
-    for k in range(count):
+    instances: dict[int, Instance] = {}
+    for k in np.argsort(~_doubtful(data, count, width), kind="stable").tolist():
         one = {field: values[k] for field, values in data.items()}
         if "places" not in one and "place_xy" in one:
             one["places"] = (~np.isnan(one["place_xy"]).any(axis=1)).sum()
@@ -305,10 +305,35 @@ def instances_of(path: Path, data: dict[str, Any], first: int = 0) -> list[Insta
         if not 1 <= size <= usual <= most:
             raise FormatError(f"{path}: nodes[{k}] = {size}: must be from 1 to {most}")
         try:
-            instances.append(Instance(**_arguments(one, size, usual)))
+            instances[k] = Instance(**_arguments(one, size, usual))
         except InstanceError as error:
             raise limits.refusal(f"{path}: instance {first + k}", error) from None
-    return instances
+    return [instances[k] for k in range(count)]
+
+
+def _doubtful(data: dict[str, Any], count: int, width: int) -> BoolArray:
+    """Mark instances that look wrong: made first, they are refused before thousands are made."""
+    sizes = data.get("nodes", np.full(count, width))
+    there = np.arange(width) < sizes[:, None]
+    found: BoolArray = (sizes < 1) | (sizes > width)
+
+    def mark(wrong: Any) -> None:
+        nonlocal found
+        if wrong.ndim == 1:
+            found = found | wrong
+        else:
+            found = found | (wrong[:, :width] & there[:, : wrong.shape[1]]).any(axis=1)
+
+    for field in ("budget", "speed", "rate", "max_stay", *NODE_FIELDS):
+        if field in data:
+            most = np.inf if field in ("close", "leave_by") else np.finfo(np.float64).max
+            mark(~((data[field] >= 0) & (data[field] <= most)))
+    if "xy" in data:
+        mark(~np.isfinite(data["xy"]).all(axis=2))
+    for low, high in (("open", "close"), ("min_stay", "max_stay")):
+        if low in data and high in data and data[low].shape == data[high].shape:
+            mark(data[high] < data[low])
+    return found
 
 
 def _require_shapes(path: Path, data: dict[str, Any], count: int, width: int) -> None:

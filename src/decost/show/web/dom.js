@@ -23,9 +23,13 @@ export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** A name that somebody gave, which may be in a script that is written from right to left. */
+const VOWEL = "[aeiouyàáâãäåæèéêëìíîïòóôõöøœùúûüýÿāăąēĕėęěĩīĭįıōŏőũūŭůűųаеёиоуыэюяєіїαεηιουωάέήίόύώ]";
+const SYLLABLE = new RegExp(`(?<=\\p{L}{3})(?=(?!${VOWEL})\\p{L}${VOWEL}\\p{L})`, "giu");
+const LONG_WORD = /[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]{12,}/gu;
+
+/** A name that somebody gave, which may be in a script that is written from right to left; a long word may be broken between syllables, with a hyphen. */
 export function named(text) {
-  return html("bdi", {}, text);
+  return html("bdi", {}, String(text).replace(LONG_WORD, (word) => word.replace(SYLLABLE, "\u00ad")));
 }
 
 /** Call `draw(width)` whenever the width of an element changes, the first time soon; with `high`, also when its height does. */

@@ -72,14 +72,16 @@ function visitRow(scene, hub, visit, k, amount) {
   const what = [stop.required ? html("span", { class: "must", title: "required" }, "★ ") : "", named(stop.name)];
   if (notes.length) what.push(html("small", {}, ...notes));
   const [profit, most] = [visit.profit, stop.full].map(amount);
+  const stay = durationText(scene, visit.stay);
   const full = most === profit ? "" : html("small", {}, `of ${most}`);
+  what.push(html("small", { class: "narrow" }, `stay ${stay} · profit ${profit}${full && ` of ${most}`}`));
   const row = html(
     "tr",
     { class: "visit", "data-stop": visit.stop },
     html("td", { class: "order" }, html("span", {}, String(k + 1))),
     html("td", { class: "time" }, timeText(scene, visit.start), html("small", {}, timeText(scene, visit.leave))),
     html("td", { class: "what" }, ...what),
-    html("td", { class: "stay" }, durationText(scene, visit.stay)),
+    html("td", { class: "stay" }, stay),
     html("td", { class: "profit" }, profit, full),
   );
   hub.watch((focus) => row.classList.toggle("on", focus?.stop === visit.stop));

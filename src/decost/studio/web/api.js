@@ -3,6 +3,7 @@
 import { askToken } from "./dialogs.js";
 
 const AGAIN = 3000; // milliseconds before somebody who does not answer is asked again
+const LAST = ["done", "failed", "gone"]; // what ends a plan
 
 const digests = new WeakMap(); // of instances that the service has seen
 
@@ -76,7 +77,7 @@ export function stopPlan(id) {
 }
 
 /**
- * Hear of a plan: `on(event, told)` until it ends. Gives a function that ends listening.
+ * Hear of a plan: `on(event, told)` until it ends; an end that `on` could not take in is told again. Gives a function that ends listening.
  * A tab that nobody sees does not listen: browsers have few connections for all tabs together.
  */
 export function listen(id, on) {
@@ -92,14 +93,22 @@ export function listen(id, on) {
     rest();
     document.removeEventListener("visibilitychange", turn);
   };
+  const tell = async (name, told) => {
+    const last = LAST.includes(name);
+    if (last) rest();
+    try {
+      await on(name, told);
+      if (last) close();
+    } catch (error) {
+      if (!(error instanceof Refusal)) console.error(error);
+      if (!last || ended) return;
+      on("away", {});
+      timer = setTimeout(again, AGAIN);
+    }
+  };
   const connect = () => {
     source = new EventSource(`plans/${id}/events`);
-    for (const name of ["queued", "running", "done", "failed", "gone"]) {
-      source.addEventListener(name, (event) => {
-        if (["done", "failed", "gone"].includes(name)) close();
-        on(name, JSON.parse(event.data));
-      });
-    }
+    for (const name of ["queued", "running", ...LAST]) source.addEventListener(name, (event) => tell(name, JSON.parse(event.data)));
     source.addEventListener("error", () => {
       on("away", {});
       if (source.readyState === EventSource.CLOSED) timer = setTimeout(again, AGAIN); // else the browser tries again
@@ -110,6 +119,7 @@ export function listen(id, on) {
       await get(`plans/${id}`);
       turn();
     } catch (error) {
+      if (ended) return;
       if (error.code === 404) {
         close();
         on("gone", {});

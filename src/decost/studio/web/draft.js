@@ -72,6 +72,7 @@ const KEPT = 12; // drafts
 let opened = null;
 let tab = null;
 let pending = 0;
+let unsaved = null; // what is to be kept a moment later
 
 function base() {
   opened ??= settled(indexedDB.open("decost", 2), (asked) => {
@@ -97,14 +98,25 @@ async function drafts(mode) {
 
 function save(state, kept) {
   clearTimeout(pending);
-  pending = setTimeout(async () => {
-    try {
-      (await drafts("readwrite")).put({ tab, state, kept, when: Date.now() });
-    } catch {
-      // Without it, only a reload loses the draft.
-    }
-  }, 150);
+  unsaved = { state, kept };
+  pending = setTimeout(put, 150);
 }
+
+async function put() {
+  clearTimeout(pending);
+  if (!unsaved) return;
+  const draft = { tab, ...unsaved, when: Date.now() };
+  unsaved = null;
+  try {
+    const store = await drafts("readwrite");
+    store.put(draft);
+    store.transaction.commit(); // a page that is left has no time to hear that it was put
+  } catch {
+    // Without it, only a reload loses the draft.
+  }
+}
+
+document.addEventListener("visibilitychange", () => document.hidden && put()); // also before the page is left
 
 /** Whether no other tab goes by this name, as one does that was made from another. */
 function isOwn(name) {

@@ -545,7 +545,7 @@ function follow(id, among = draft.state.among ?? "") {
   draft.amend({ source: id, awaited: true, among }); // what is awaited is taken in also after a reload
   progress.clear();
   job = { id, busy: false, wanted: null };
-  job.end = listen(id, (event, told) => trying(() => heard(id, event, told)));
+  job.end = listen(id, (event, told) => heard(id, event, told));
   draw(view);
 }
 
@@ -559,8 +559,9 @@ function stopListening() {
 async function heard(id, event, told) {
   if (job?.id !== id) return;
   if (event === "done") {
-    stopListening();
     const instance = { ...(await get(`plans/${id}/instance`)), version: 2 }; // replanning may have changed it
+    if (job?.id !== id) return;
+    stopListening();
     draft.change({ ...draft.state, instance, plan: told, orders: ordersOf(told.routes), explanation: null });
     await refresh();
     say(`Planned: profit ${numberText(view.scene.profit)}, ${visitsText(view.scene)}.`);
@@ -582,13 +583,16 @@ async function live(told) {
   mine.wanted = told;
   if (mine.busy) return;
   mine.busy = true;
-  while (mine.wanted && job === mine) {
-    const { routes, bound } = mine.wanted;
-    mine.wanted = null;
-    const next = await getScene({ instance: draft.state.instance, plan: { routes, status: "feasible", bound } });
-    if (job === mine) draw(next, { preview: true, fit: true });
+  try {
+    while (mine.wanted && job === mine) {
+      const { routes, bound } = mine.wanted;
+      mine.wanted = null;
+      const next = await getScene({ instance: draft.state.instance, plan: { routes, status: "feasible", bound } });
+      if (job === mine) draw(next, { preview: true, fit: true });
+    }
+  } finally {
+    mine.busy = false;
   }
-  mine.busy = false;
 }
 
 function stop() {
