@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from decost.inference.problems import SYMMETRIES, Tables, network_of, node_featu
 from decost.inference.rows import Floats, add, copy, dot, multiply, row, soften, vectors
 from decost.inference.shapes import NetworkConfig
 from decost.inference.walks import State, Walks, Wish, begin, choose, go_home, move
+from decost.inference.weights import stacked, turned
 from decost.problem.instance import FloatArray, IntArray
 
 SCALE_PLACE, SCALE_TIME = 3.0, 10.0
@@ -94,34 +96,30 @@ class PaperPlanner:
     @staticmethod
     def load(config: NetworkConfig, tensors: Mapping[str, Floats]) -> PaperPlanner:
         """Make one of the tensors of a file."""
-
-        def stacked(name: str) -> Floats:
-            found = [tensors[f"layers.{k}.{name}"] for k in range(config.layers)]
-            return np.ascontiguousarray(np.stack([table.T for table in found]))
-
+        layered = partial(stacked, tensors, layers=config.layers)
         depot = "embed_depot" if config.features == "extended" else "embed"
         edge = np.zeros((config.layers, config.heads), dtype=np.float32)
         if config.spatial_encoding:
-            edge = stacked("edge")
+            edge = layered("edge")
         names = ["routing"] if config.stay_decoder == "fixed" else ["routing", "staying"]
         found = [_decoder(tensors, name) for name in names]
         return PaperPlanner(
             config,
             Tensors(
-                embed=np.ascontiguousarray(tensors["embed.weight"].T),
+                embed=turned(tensors, "embed.weight"),
                 embed_bias=tensors["embed.bias"],
-                depot=np.ascontiguousarray(tensors[f"{depot}.weight"].T),
+                depot=turned(tensors, f"{depot}.weight"),
                 depot_bias=tensors[f"{depot}.bias"],
                 edge=edge,
-                into=stacked("into.weight"),
-                out=stacked("out.weight"),
-                first_scale=stacked("first.scale"),
-                first_shift=stacked("first.shift"),
-                forth=stacked("forth.weight"),
-                forth_bias=stacked("forth.bias"),
-                back=stacked("back.weight"),
-                second_scale=stacked("second.scale"),
-                second_shift=stacked("second.shift"),
+                into=layered("into.weight"),
+                out=layered("out.weight"),
+                first_scale=layered("first.scale"),
+                first_shift=layered("first.shift"),
+                forth=layered("forth.weight"),
+                forth_bias=layered("forth.bias"),
+                back=layered("back.weight"),
+                second_scale=layered("second.scale"),
+                second_shift=layered("second.shift"),
                 decoders=np.concatenate([table for table, _ in found], 1),
                 decoder_bias=np.stack([bias for _, bias in found]),
                 time_query=np.stack([tensors[f"{name}.time_query"] for name in names]),

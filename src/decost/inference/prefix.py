@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from decost.inference.rows import Floats, add, copy, dot, exp, multiply, row, si
 from decost.inference.shapes import PAIR_FEATURES, NetworkConfig, token_features
 from decost.inference.view import describe_state
 from decost.inference.walks import NO_SHARE, State, Walks, Wish, begin, choose, go_home, move
+from decost.inference.weights import stacked, turned
 from decost.problem.instance import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -89,27 +91,20 @@ class PrefixPlanner:
     @staticmethod
     def load(config: NetworkConfig, tensors: Mapping[str, Floats]) -> PrefixPlanner:
         """Make one of the tensors of a file."""
-
-        def turned(name: str) -> Floats:
-            return np.ascontiguousarray(tensors[name].T)
-
-        def stacked(name: str) -> Floats:
-            found = [tensors[f"layers.{k}.{name}"] for k in range(config.layers)]
-            return np.ascontiguousarray(np.stack([table.T for table in found]))
-
+        layered = partial(stacked, tensors, layers=config.layers)
         return PrefixPlanner(
             config,
             Tensors(
-                embed=turned("embed.0.weight"),
+                embed=turned(tensors, "embed.0.weight"),
                 embed_bias=tensors["embed.0.bias"],
-                embed_again=turned("embed.2.weight"),
+                embed_again=turned(tensors, "embed.2.weight"),
                 embed_again_bias=tensors["embed.2.bias"],
                 pair=tensors["bias.weight"] * config.spatial_encoding,
                 pair_bias=tensors["bias.bias"] * config.spatial_encoding,
-                norm=stacked("norm.weight"),
-                norm_bias=stacked("norm.bias"),
-                into=stacked("into.weight"),
-                out=stacked("out.weight"),
+                norm=layered("norm.weight"),
+                norm_bias=layered("norm.bias"),
+                into=layered("into.weight"),
+                out=layered("out.weight"),
                 head_norm=tensors["head.0.weight"],
                 head_norm_bias=tensors["head.0.bias"],
                 head=tensors["head.1.weight"][0].copy(),

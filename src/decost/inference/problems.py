@@ -326,20 +326,20 @@ def network_of(tables: Tables, row: int) -> Network:
             reward[a] += tables.bonus[row]
     pieces = tables.pieces[row, :nodes].copy().reshape(nodes * most, 2)
     arrays = plain_arrays(
-        tables.travel[row, :nodes, :nodes].copy(),
-        tables.open[row, :nodes],
-        tables.latest_by_detour[row, :nodes],
-        tables.leave_by[row, :nodes],
-        reward,
-        tables.min_stay[row, :nodes],
-        np.arange(nodes + 1) * most,
-        pieces[:, 0].copy(),
-        pieces[:, 1].copy(),
-        tables.begin[row],
-        tables.budget[row],
-        0,
-        tables.slack[row],
-        False,
+        travel=tables.travel[row, :nodes, :nodes].copy(),
+        open=tables.open[row, :nodes],
+        close=tables.latest_by_detour[row, :nodes],
+        leave_by=tables.leave_by[row, :nodes],
+        reward=reward,
+        min_stay=tables.min_stay[row, :nodes],
+        piece_start=np.arange(nodes + 1) * most,
+        piece_rate=pieces[:, 0].copy(),
+        piece_length=pieces[:, 1].copy(),
+        begin=tables.begin[row],
+        budget=tables.budget[row],
+        end=0,
+        slack=tables.slack[row],
+        triangle=False,
     )
     return network_as_given(arrays)
 

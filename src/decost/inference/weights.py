@@ -111,6 +111,16 @@ def read_weights(path: str | Path, *, heatmap: bool = False) -> Weights:
         return Weights(head.network, tensors, head.card)
 
 
+def turned(tensors: Mapping[str, Floats], name: str) -> Floats:
+    """Give a tensor with a row for each input of the layer, as kernels go through it."""
+    return np.ascontiguousarray(tensors[name].T)
+
+
+def stacked(tensors: Mapping[str, Floats], name: str, layers: int) -> Floats:
+    """Give the tensors of that name of all layers of an encoder, `turned`, as one."""
+    return np.stack([turned(tensors, f"layers.{k}.{name}") for k in range(layers)])
+
+
 def _kinds_of(file: Any) -> dict[str, Kind]:
     parts = {name: file.get_slice(name) for name in sorted(file.keys())}
     types = {name: part.get_dtype() for name, part in parts.items()}

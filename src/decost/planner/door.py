@@ -484,13 +484,7 @@ def _solve_into(
     if workers < 1:
         raise MethodError(f"threads = {workers}: must be at least 1")
     chosen = load_method(method, instances)
-    # Short tasks are bundled, or handing them over would cost more than solving them.
-    bundle = max(1, min(32, len(instances) // (8 * workers)))
-    if chosen.many is not None:
-        largest = max((one.nodes for one in instances), default=1)
-        most = max(1, min(BATCH, BATCH_NODES // largest))
-        rounds = -(-len(instances) // (most * workers))  # each keeps all threads busy
-        bundle = max(1, -(-len(instances) // max(1, rounds * workers)))
+    bundle = _bundle_size(chosen, instances, workers)
     left = Event()
     finished: SimpleQueue[Sequence[int] | BaseException | None] = SimpleQueue()
 
@@ -529,6 +523,16 @@ def _solve_into(
     finally:
         left.set()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _bundle_size(method: Method, instances: Sequence[Instance], workers: int) -> int:
+    """How many instances a thread takes at a time: handing short tasks over one by one is slow."""
+    if method.many is None:
+        return max(1, min(32, len(instances) // (8 * workers)))
+    largest = max((one.nodes for one in instances), default=1)
+    most = max(1, min(BATCH, BATCH_NODES // largest))
+    rounds = -(-len(instances) // (most * workers))  # each keeps all threads busy
+    return max(1, -(-len(instances) // max(1, rounds * workers)))
 
 
 def _next(queue: SimpleQueue[Any]) -> Any:

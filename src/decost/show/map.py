@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise, product
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -16,7 +16,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import (
     MaxNLocator,
     PercentFormatter,
@@ -32,6 +31,7 @@ from decost.problem.names import (
     stop_name,
 )
 from decost.problem.plan import Visit
+from decost.show.labels import Label, Labelling
 from decost.show.lanes import (
     NAME_LENGTH,
     Kind,
@@ -72,11 +72,7 @@ _MAX_ROUTES, _KEY_ROW = 18, 0.2  # in the key
 
 # A crowd is so large a share of the places, and so many, in so small a part of the map.
 _CROWD_SHARE, _MIN_CROWD, _CROWD_SIZE = 0.6, 4, 0.35
-_CORNER_SIZES = [(w, h) for w in (0.66, 0.6, 0.54, 0.48, 0.42, 0.36) for h in (0.9, 0.7, 0.5)]
-"""Sizes of an enlarged part, as shares of the map."""
 _LABEL_ROOM = 75.0  # points
-
-_MARKER = 20.0  # how bad it is to cover one; a leg is 3
 
 
 def points_of(instance: Instance) -> FloatArray | None:
@@ -136,15 +132,6 @@ def height_of_map(points: FloatArray, lanes: Sequence[Lane]) -> float:
     return max(smallest, float(height / width) * MAP_WIDTH)
 
 
-class _Label(NamedTuple):
-    """What is written at a place; a modest one only where it covers nothing."""
-
-    place: int
-    text: str
-    colour: str = INK
-    modest: bool = False
-
-
 def draw_map(
     axes: Axes,
     instance: Instance,
@@ -175,36 +162,46 @@ def draw_map(
         return others, legs
 
     others, legs = draw(axes)
-    main = _Labelling(axes, points, seen, unit, radii, legs, script)
+    main = Labelling(axes, points, seen, unit, radii, legs, script)
     labellings = [main]
     where = None if crowd is None else main.free_corner()
     if crowd is not None and where is not None:
         inset, near = _enlarge(axes, crowd, where)
         draw(inset)
         inside = [place for place in seen if _in_view(inset, points[place])]
-        labellings.append(_Labelling(inset, points, inside, near, radii, legs, script))
+        labellings.append(Labelling(inset, points, inside, near, radii, legs, script))
         main.own -= set(inside)
     remark = _label_visits(labellings, instance, lanes, missing, drawn, names, script)
     modest = _modest_labels(instance, lanes, missing, drawn, script)
     for labelling in labellings:
         labelling.write(_end_labels(instance, script))
         labelling.write(modest)
-    remarks = [remark]
-    detour = detour_of(instance)
-    if detour is not None:
-        remarks.append(f"ways are {detour:g} times as long as the straight line")
-    if any(lane.ways for lane in lanes):
-        remarks.append("ways are along the streets")
     if instance.geographic:
         _draw_scale(axes, unit)
-    if instance.xy is None:
-        remarks.insert(0, "distances resemble travel times")
     if instance.xy is None or instance.geographic:
         axes.set(xticks=[], yticks=[])
     title = "Approximate map" if instance.xy is None else "Route map"
-    write_title(axes, title, "; ".join(filter(None, remarks)))
+    write_title(axes, title, "; ".join(_remarks(instance, lanes, remark)))
+    _write_key(axes, _map_key(instance, lanes, missing, others), script)
+
+
+def _remarks(instance: Instance, lanes: Sequence[Lane], remark: str) -> Iterator[str]:
+    """Say how the map is to be read, with a remark on its labels, if there is one."""
+    if instance.xy is None:
+        yield "distances resemble travel times"
+    if remark:
+        yield remark
+    detour = detour_of(instance)
+    if detour is not None:
+        yield f"ways are {detour:g} times as long as the straight line"
+    if any(lane.ways for lane in lanes):
+        yield "ways are along the streets"
+
+
+def _write_key(axes: Axes, handles: list[Artist], script: Script) -> None:
+    """Write the key beside the map."""
     key = axes.legend(
-        handles=_map_key(instance, lanes, missing, others),
+        handles=handles,
         loc="upper left",
         bbox_to_anchor=(1.02, 1.0),
         borderaxespad=0.0,
@@ -499,14 +496,14 @@ def _share(instance: Instance, visit: Visit) -> float:
     return min(max(visit.profit / full, 0.0), 1.0) if full > 0 else 1.0
 
 
-def _end_labels(instance: Instance, script: Script) -> list[_Label]:
+def _end_labels(instance: Instance, script: Script) -> list[Label]:
     """Names of starts and ends; one without a name says whose it is."""
     if has_one_depot(instance):
         return []
     labels = []
     for place, kind in ends_of(instance).items():
         name = place_name(instance, place) or _whose(instance, place, kind)
-        labels.append(_Label(place, script.clean(name, NAME_LENGTH)))
+        labels.append(Label(place, script.clean(name, NAME_LENGTH)))
     return labels
 
 
@@ -523,13 +520,13 @@ def _modest_labels(
     missing: Sequence[int],
     drawn: dict[int, int],
     script: Script,
-) -> list[_Label]:
+) -> list[Label]:
     """Names of stops that are not visited, and of other places of those that are."""
     taken = {stop for lane in lanes for stop in lane.route.stops} | set(missing)
     labels = []
     if instance.ids is not None:
         labels = [
-            _Label(place, script.clean(stop_name(instance, stop), NAME_LENGTH), MUTED, modest=True)
+            Label(place, script.clean(stop_name(instance, stop), NAME_LENGTH), MUTED, modest=True)
             for stop, place in drawn.items()
             if stop not in taken
         ]
@@ -538,12 +535,12 @@ def _modest_labels(
         if place >= instance.nodes and place not in named and place_name(instance, place):
             named.add(place)
             name = script.clean(place_name(instance, place), NAME_LENGTH)
-            labels.append(_Label(place, name, MUTED, modest=True))
+            labels.append(Label(place, name, MUTED, modest=True))
     return labels[:_MAX_MAP_LABELS]
 
 
 def _label_visits(
-    labellings: Sequence[_Labelling],
+    labellings: Sequence[Labelling],
     instance: Instance,
     lanes: Sequence[Lane],
     missing: Sequence[int],
@@ -552,7 +549,7 @@ def _label_visits(
     script: Script,
 ) -> str:
     """Label visited stops, and before them required ones left out; say what the labels are."""
-    left_out = [_Label(drawn[stop], names[stop], LIMIT) for stop in missing[:_MAX_MAP_LABELS]]
+    left_out = [Label(drawn[stop], names[stop], LIMIT) for stop in missing[:_MAX_MAP_LABELS]]
     for labelling in labellings:
         labelling.write(left_out)
     visits = [
@@ -562,11 +559,11 @@ def _label_visits(
     ]
     if not 0 < len(visits) <= _MAX_MAP_LABELS:
         return ""
-    labels = [_Label(drawn[stop], str(order), colour) for stop, order, colour in visits]
+    labels = [Label(drawn[stop], str(order), colour) for stop, order, colour in visits]
     remark = "numbers give the order of the visits"
     longest = max(len(names[stop]) for stop, _, _ in visits)
     if instance.ids is not None and len(visits) <= _MAX_MAP_IDS and longest <= _MAX_ID_LENGTH:
-        by_name = [_Label(drawn[stop], names[stop], colour) for stop, _, colour in visits]
+        by_name = [Label(drawn[stop], names[stop], colour) for stop, _, colour in visits]
         clear = sum(labelling.find(by_name)[2] for labelling in labellings)
         if clear >= 0.75 * len(visits):
             labels, remark = by_name, ""
@@ -581,121 +578,6 @@ def _text_colour(lane: Lane, lanes: Sequence[Lane]) -> str:
         return INK
     red, green, blue = to_rgb(lane.colour)
     return to_hex((0.7 * red, 0.7 * green, 0.7 * blue))
-
-
-class _Labelling:
-    """Puts labels where they cover least; one that would cover another is left out."""
-
-    def __init__(
-        self,
-        axes: Axes,
-        points: FloatArray,
-        seen: Sequence[int],
-        unit: float,
-        radii: FloatArray,
-        legs: Sequence[FloatArray],
-        script: Script,
-    ) -> None:
-        corner = np.array([axes.get_xlim()[0], axes.get_ylim()[0]])
-        self._axes, self._points, self._radii, self._script = axes, points, radii, script
-        self._centres = centres = (points - corner) / unit
-        self._low = (centres - radii[:, None])[seen]
-        self._high = (centres + radii[:, None])[seen]
-        none = np.empty((0, 2))
-        self._tails = (np.concatenate([none, *(leg[:-1] for leg in legs)]) - corner) / unit
-        self._heads = (np.concatenate([none, *(leg[1:] for leg in legs)]) - corner) / unit
-        self._frame = np.array([np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())]) / unit
-        self._taken = np.empty((0, 4))
-        self.own = set(seen)
-        """Places that it labels."""
-
-    def write(self, labels: Sequence[_Label]) -> None:
-        """Label places, the first ones first."""
-        middles, taken, _ = self.find(labels)
-        self._put([label for label in labels if label.place in self.own], middles, taken)
-
-    def free_corner(self) -> tuple[float, float, float, float] | None:
-        """Find a large part of the map without places and legs: left, bottom, width, height."""
-        for width, height in _CORNER_SIZES:
-            for left, bottom in product((0.985 - width, 0.015), (0.95 - height, 0.015)):
-                a = np.array([left, bottom]) * self._frame
-                b = a + np.array([width, height + 0.04]) * self._frame
-                crossed = _crossings(a, b, self._tails, self._heads)
-                low_left = left < 0.5 and bottom < 0.5  # there is the scale
-                if not (low_left or crossed or _overlaps(a, b, self._low - 15, self._high + 15)):
-                    return left, bottom, width, height
-        return None
-
-    def find(self, labels: Sequence[_Label]) -> tuple[list[FloatArray | None], FloatArray, int]:
-        """Find the middles of labels, None for one without room.
-
-        Also gives what is taken then, and how many labels are clear of markers.
-        """
-        taken, middles, clear = self._taken, [], 0
-        for label in (label for label in labels if label.place in self.own):
-            size = np.array([self._script.width([label.text]) + 2, TEXT + 1])
-            middle, covered = self._best(label, size, taken)
-            middles.append(middle)
-            clear += covered < _MARKER
-            if middle is not None:
-                taken = np.vstack((taken, [*(middle - size / 2), *(middle + size / 2)]))
-        return middles, taken, clear
-
-    def _best(
-        self, label: _Label, size: FloatArray, taken: FloatArray
-    ) -> tuple[FloatArray | None, float]:
-        """Find the middle that covers least, and how bad that is."""
-        best, place = math.inf, None
-        for rank, (gap, way) in enumerate(product((1.5, 6.0), _WAYS)):
-            reach = self._radii[label.place] / np.hypot(*way) + gap
-            middle = self._centres[label.place] + way * (reach + size / 2)
-            a, b = middle - size / 2, middle + size / 2
-            outside = (a < 0).any() or (b > self._frame).any()
-            if outside or _overlaps(a, b, taken[:, :2], taken[:, 2:]):
-                continue
-            covered = _MARKER * _overlaps(a, b, self._low, self._high)
-            covered += 3 * _crossings(a, b, self._tails, self._heads)
-            if not (label.modest and covered) and covered + 0.2 * rank < best:
-                best, place = covered + 0.2 * rank, middle
-        return place, best
-
-    def _put(
-        self, labels: Sequence[_Label], middles: Sequence[FloatArray | None], taken: FloatArray
-    ) -> None:
-        self._taken = taken
-        for label, middle in zip(labels, middles, strict=True):
-            if middle is not None:
-                self._axes.annotate(
-                    label.text,
-                    tuple(self._points[label.place]),
-                    tuple(middle - self._centres[label.place]),
-                    textcoords="offset points",
-                    ha="center",
-                    va="center",
-                    size=TEXT,
-                    color=label.colour,
-                    zorder=5,
-                    path_effects=[withStroke(linewidth=2, foreground="white")],
-                    **self._script.style,
-                )
-
-
-_WAYS = [np.array(way) for way in product((1, -1, 0), (0, 1, -1)) if any(way)]
-
-
-def _overlaps(a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> int:
-    """How many of the boxes [low, high] the box [a, b] overlaps."""
-    return int(((a < high) & (low < b)).all(axis=1).sum())
-
-
-def _crossings(a: FloatArray, b: FloatArray, tails: FloatArray, heads: FloatArray) -> int:
-    """How many of the segments cross the box [a, b]."""
-    steps = heads - tails
-    steps = np.where(steps == 0, 1e-9, steps)
-    first, second = (a - tails) / steps, (b - tails) / steps
-    enter = np.minimum(first, second).max(axis=1, initial=0.0)
-    leave = np.maximum(first, second).min(axis=1, initial=1.0)
-    return int((enter < leave).sum())
 
 
 def _map_key(

@@ -67,40 +67,40 @@ def part_in_reach(bundle: Bundle, b: int) -> tuple[Arrays, IntArray]:
     begin, budget, speed, slack = bundle.limit[b]
     column = bundle.columns
     whole = plain_arrays(
-        np.empty((0, 0)),
-        column[2, first:last],
-        column[0, first:last],
-        column[3, first:last],
-        column[4, first:last],
-        column[1, first:last],
-        bundle.piece_start[first + b : last + b + 1],
-        bundle.piece_rate[piece:last_piece],
-        bundle.piece_length[piece:last_piece],
-        begin,
-        budget,
-        bundle.end[b],
-        slack,
-        True,
+        travel=np.empty((0, 0)),
+        open=column[2, first:last],
+        close=column[0, first:last],
+        leave_by=column[3, first:last],
+        reward=column[4, first:last],
+        min_stay=column[1, first:last],
+        piece_start=bundle.piece_start[first + b : last + b + 1],
+        piece_rate=bundle.piece_rate[piece:last_piece],
+        piece_length=bundle.piece_length[piece:last_piece],
+        begin=begin,
+        budget=budget,
+        end=bundle.end[b],
+        slack=slack,
+        triangle=True,
     )
     kept = np.zeros(last - first, dtype=np.int64)
     count, pieces = _find_in_reach(whole, xy, speed, kept)
     kept = kept[:count]
     nodes = count + int(whole.type_end[0] > 0)
     part = plain_arrays(
-        np.empty((nodes, nodes)),
-        np.empty(count),
-        np.empty(count),
-        np.empty(count),
-        np.empty(count),
-        np.empty(count),
-        np.zeros(count + 1, dtype=np.int64),
-        np.empty(pieces),
-        np.empty(pieces),
-        begin,
-        budget,
-        count if whole.type_end[0] > 0 else 0,
-        slack,
-        True,
+        travel=np.empty((nodes, nodes)),
+        open=np.empty(count),
+        close=np.empty(count),
+        leave_by=np.empty(count),
+        reward=np.empty(count),
+        min_stay=np.empty(count),
+        piece_start=np.zeros(count + 1, dtype=np.int64),
+        piece_rate=np.empty(pieces),
+        piece_length=np.empty(pieces),
+        begin=begin,
+        budget=budget,
+        end=count if whole.type_end[0] > 0 else 0,
+        slack=slack,
+        triangle=True,
     )
     _copy(whole, xy, speed, kept, part)
     return part, kept
