@@ -83,6 +83,13 @@ SPELLINGS = {
     .replace("09:00,12:00,14:00,18:00", '"9-12, 14:00 \u2013 18.00"')
     .replace("10:00,17:00,,", "10 am to 5pm")
     .replace(",,,,,,,,", ",,,,,"),
+    "hours of other people": PLACES.replace("09:00,", "9h00,").replace("17:00", "17.00 Uhr"),
+    "stays by the clock": PLACES.replace(",30,90,", ",0:30,1 h 30 min,").replace(",10,", ",10',"),
+    "sides of the globe": PLACES.replace("46.08,11.13", "46.08\u00b0 N,11.13E"),
+    "both coordinates in a cell": PLACES.replace("lat,lon", "Coordinates")
+    .replace("46.07,11.12", '"46.07, 11.12"')
+    .replace("46.08,11.13", '"46.08,11.13"')
+    .replace("46.06,11.11", "46.06\u00b0 N 11.11\u00b0 E"),
     "minutes": PLACES.replace("10:00", "600").replace(",10,", ",10 min,"),
     "other columns": PLACES.replace("\n", ",x\n").replace("reward,x", "reward,address"),
     "quotes": PLACES.replace("Hotel", '"Hotel"'),
@@ -259,7 +266,15 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "headings alone": (HEADS, "has no stop"),
     "no headings": ("Castle,46.08,11.13\n", "has no row of headings"),
     "headings of another language": ("Ort;Breite;Wert\nBurg;46,1;3\n", "has no row of headings"),
-    "no coordinates": ("name,reward\nCastle,1\n", "row 2, x: missing"),
+    "no coordinates": ("name,reward,address\nCastle,1,Via Dante 3\n", "where are the places? there"),
+    "no coordinates in a row": ("name,x,y,reward\nCastle,1,,1\n", "row 2, y: missing"),
+    "coordinates twice": (changed("reward", "gps"), "row 4, gps = '15': must be latitude and"),
+    "half a position": ("name,gps,reward\na,46.07,1\n", "row 2, gps = '46.07': must be latitude and"),
+    "the wrong side": (changed("46.08", "46.08 E"), "row 3, lat = '46.08 E': must be degrees N or S"),
+    "hours below opens": (
+        changed("10:00,17:00", "10-17,"),
+        "row 4, opens = '10-17': must be a time such as 09:30; all hours in one cell go below",
+    ),
     "no latitude": (changed("lat,", "address,"), "row 3, lat: missing"),
     "an empty coordinate": (changed("46.08", ""), "row 3, lat: missing"),
     "both kinds of coordinates": (changed("reward", "x"), "x, y and lat, lon are given"),
@@ -293,7 +308,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "no name": (changed("Tower", ""), "row 4, name: missing"),
     "negative": (changed(",15\n", ",-15\n"), "row 4, reward = '-15': must not be negative"),
     "infinite": (changed(",15\n", ",inf\n"), "row 4, reward = 'inf': must be a number"),
-    "stay": (changed(",30,90", ",0:30,90"), "row 3, min stay = '0:30': must be a number of minutes"),
+    "stay": (changed(",30,90", ",0:75,90"), "row 3, min stay = '0:75': must be a number of minutes"),
     "shorter than short": (changed(",30,90", ",90,30"), "row 3, max stay = '30': is less than the min"),
     "worth without end": (changed(",90,", ",,"), "row 3, max stay: missing: up to which stay"),
     "then": (changed("reward", "then"), "row 4, then = '15': must say how much a minute is worth"),
@@ -400,6 +415,14 @@ def test_plain_numbers_beside_clock_times(tmp_path: Path, caplog: pytest.LogCapt
     assert [record.getMessage() for record in caplog.records] == [
         f"{tmp_path}/a.csv: row 4, opens = 930: is read as minutes after midnight, 15:30, as all "
         "plain numbers are"
+    ]
+
+
+def test_nothing_is_worth_a_visit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Where no stop is worth anything, which makes an empty plan the best one, that is said."""
+    read(tmp_path / "a.csv", changed("1.5", "0").replace(",15\n", ",\n"))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path}/a.csv: no stop is worth anything: give a reward, or a worth per minute"
     ]
 
 

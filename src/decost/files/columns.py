@@ -7,6 +7,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeAlias
@@ -25,6 +26,11 @@ _HOURS = re.compile(
     r"(\d{1,2})(?:[:.h]([0-5]\d))?\s*(?:([ap])\.?m\.?|h|uhr)?(\+1)?", re.ASCII | re.IGNORECASE
 )
 _MINUTES = re.compile(r"(.*?)\s*(?:min|mins|minutes|')", re.IGNORECASE)
+_LENGTH = re.compile(
+    r"(\d+(?:[.,]\d+)?)\s*(?:h|hrs?|hours?)(?:\s*(\d+)\s*(?:m|min|mins|minutes)?)?|(\d+):([0-5]\d)",
+    re.ASCII | re.IGNORECASE,
+)
+_SIDE = re.compile(r"([+-]?[\d.,]+)\s*\u00b0?\s*([NSEW]?)", re.ASCII | re.IGNORECASE)
 _TRUE, _FALSE = {"yes", "y", "true", "x", "1", "must"}, {"no", "n", "false", "0", "-"}
 _TIME = "must be a time such as 09:30"
 _TIMES = "must be hours such as 9-12, 14:30-18, the same on every day"
@@ -79,8 +85,15 @@ def amount(value: Value, style: Style) -> float:
 
 
 def duration(value: Value, style: Style) -> float:
-    """Read a stay; behind it there may be its unit, minutes."""
-    minutes = _MINUTES.fullmatch(value.strip()) if isinstance(value, str) else None
+    """Read a stay: minutes, with their unit or without; by the clock also "1 h 30 min", 1:30."""
+    if style.minutes and isinstance(value, datetime.time | datetime.timedelta):
+        return float(time(value, style))
+    word = value.strip() if isinstance(value, str) else ""
+    if style.minutes and (length := _LENGTH.fullmatch(word)):
+        hours, rest, clock_hours, clock_rest = length.groups()
+        begun = 60 * number(hours or clock_hours, style)
+        return begun + int(rest or clock_rest or 0)
+    minutes = _MINUTES.fullmatch(word)
     try:
         return amount(minutes[1] if minutes else value, style)
     except ValueError:
@@ -88,15 +101,35 @@ def duration(value: Value, style: Style) -> float:
 
 
 def degrees(most: float) -> Read:
-    """Read degrees."""
+    """Read degrees; behind them there may be the side of the globe: "46.07° N"."""
+    positive, negative = ("n", "s") if most == 90 else ("e", "w")
 
     def read(value: Value, style: Style) -> float:
-        found = number(value, style)
+        sign = 1.0
+        if isinstance(value, str) and (match := _SIDE.fullmatch(value.strip())):
+            value, side = match[1], match[2].lower()
+            if side not in ("", positive, negative):
+                raise ValueError(f"must be degrees {positive.upper()} or {negative.upper()}")
+            sign = -1.0 if side == negative else 1.0
+        found = sign * number(value, style)
         if abs(found) > most:
             raise ValueError(f"must be from -{most:g} to {most:g}")
         return found
 
     return read
+
+
+def position(value: Value, style: Style) -> list[float]:
+    """Read latitude and longitude from one cell, as maps on the web give them: "46.07, 11.12"."""
+    word = text(value, style)
+    parts = re.split(r"[\s;]+(?=[+-]?\d)|,\s+", word)
+    if len(parts) == 1:
+        parts = word.split(",")
+    try:
+        latitude, longitude = (part.strip(" ,;") for part in parts)
+        return [degrees(90)(latitude, style), degrees(180)(longitude, style)]
+    except ValueError:
+        raise ValueError("must be latitude and longitude, such as 46.0725, 11.1194") from None
 
 
 def time(value: Value, style: Style) -> float | str:
@@ -126,13 +159,14 @@ def _time_of_text(word: str, style: Style) -> float | str:
         afternoon = 12 * (half[3].lower() == "p")
         return f"{hours % 12 + afternoon:02}{half[2] or ':00'}"
     if ":" in word:
-        try:
+        with suppress(ValueError):
             parse_time(word)
-        except ValueError:
-            raise ValueError(_TIME) from None
-        return word
+            return word
     if minutes := _MINUTES.fullmatch(word):
         return number(minutes[1], style)
+    if style.minutes and any(map(str.isalpha, word)) and _HOURS.fullmatch(word):
+        with suppress(ValueError):
+            return format_time(_hour(word))
     try:
         found = number(word, style)
     except ValueError:
@@ -154,7 +188,15 @@ def latest(value: Value, style: Style) -> float | str:
 
 def opening(value: Value, style: Style) -> float | str:
     """Read a time, or that it is closed."""
-    return CLOSED if str(value).strip().casefold() == CLOSED else time(value, style)
+    word = str(value).strip()
+    if word.casefold() == CLOSED:
+        return CLOSED
+    try:
+        return time(value, style)
+    except ValueError:
+        if isinstance(value, str) and re.search(r"\d\s*[-\u2013\u2014]\s*\d", word):
+            raise ValueError(f"{_TIME}; all hours in one cell go below 'hours'") from None
+        raise
 
 
 def hours(value: Value, style: Style) -> list[tuple[float, float]]:
@@ -287,6 +329,7 @@ PLACES: Columns = {
     "lon": Column("lon", degrees(180), ("lng", "long", "longitude")),
     "x": Column("x", number, ("x coord", "easting")),
     "y": Column("y", number, ("y coord", "northing")),
+    "position": Column("position", position, ("coordinates", "lat lon", "lat lng", "gps")),
     "open": Column("opens", opening, ("open", "opening", "opening time", "opens at"), True),
     "leave_by": Column(
         "closes", latest, ("close", "closing", "closing time", "closes at", "leave by"), True

@@ -299,7 +299,7 @@ def _contents(
 
 def _text(path: Path, rows: Sequence[Sequence[Value]]) -> bytes:
     if path.suffix.lower() not in SEPARATORS:
-        raise FormatError(f"{path}: a table is written to a .csv or .tsv file")
+        raise FormatError(f"{path}: a table is written to a .csv, .tsv or .xlsx file")
     return text_of_rows(rows, SEPARATORS[path.suffix.lower()]).encode()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,8 @@ from decost.problem.clock_times import parse_time
 from decost.problem.fields import MAX_ALTERNATIVES_IN_ALL, MAX_STOPS
 from decost.problem.instance import Instance, InstanceError
 from decost.problem.records import Alternative, Place, Stop, TravelTimes, Vehicle
+
+_log = logging.getLogger("decost")
 
 EVERYONE = "*"
 """Name of the row of a table of vehicles that says what holds for all."""
@@ -116,7 +119,7 @@ class _Reading:
         self.fleet: list[tuple[Vehicle, Row | None]] = []
         self.named: dict[str, Row] = {}
         self.kinds: dict[Row, str] = {}
-        self.geographic = self.places.has("lat") or self.places.has("lon")
+        self.geographic = any(map(self.places.has, ("lat", "lon", "position")))
         self.axes = ("lat", "lon") if self.geographic else ("x", "y")
 
     def instance(self) -> Instance:
@@ -185,6 +188,13 @@ class _Reading:
         """Say of every row what it is, and note names that are given twice."""
         if self.geographic and (self.places.has("x") or self.places.has("y")):
             self.faults.add(self.places.sheet.where, "x, y and lat, lon are given; keep one pair")
+        if not self.tables.travel and not any(map(self.places.has, ("position", "at", *self.axes))):
+            self.faults.add(
+                self.places.sheet.where,
+                "where are the places? there are no columns lat and lon, nor x and y; "
+                "addresses are not looked up",
+            )
+            self.faults.refuse()
         if len(self.places.rows) > MAX_STOPS * 2:
             self.faults.add(
                 self.places.sheet.where,
@@ -194,7 +204,9 @@ class _Reading:
         for row in self.places.rows:
             kind = "alternative" if row.given("alternative") else row.get("kind")
             if kind is None:
-                kind = "place" if row.fields() <= {"name", *self.axes} else "stop"
+                kind = "place" if row.fields() <= {"name", "position", *self.axes} else "stop"
+            if row.given("position") and row.fields().intersection(self.axes):
+                row.fault("position", "lat or lon are given, too: keep one of both")
             self.kinds[row] = kind
         named = any(row.given("name") for row, kind in self.kinds.items() if kind == "stop")
         seen = set()
@@ -277,12 +289,18 @@ class _Reading:
                 if row.given("vehicles"):
                     admitted = self._admitted(row)
                     own["vehicles"] = self._names() if admitted is None else admitted
-                if row.fields().intersection(self.axes):
+                if row.fields().intersection(("position", *self.axes)):
                     self._require_point(row)
                     own |= self._point(row)
                 stops[other][1].extend(self._ways(row, own))
         if not stops and not self.places.has("kind"):
             self.faults.add(self.places.sheet.where, "has no stop: what is it worth to be there?")
+        worth = (_is_worth_a_visit(record, ways) for record, ways in stops.values())
+        if stops and not self.faults and not any(worth):
+            _log.warning(
+                "%s: no stop is worth anything: give a reward, or a worth per minute",
+                self.places.sheet.where,
+            )
         return [Stop(**record, alternatives=ways) for record, ways in stops.values()]
 
     def _ways(self, row: Row, own: dict[str, Any]) -> list[Alternative]:
@@ -374,10 +392,12 @@ class _Reading:
         return name
 
     def _point(self, row: Row) -> dict[str, Any]:
+        if row.given("position"):
+            return dict(zip(self.axes, row.get("position") or (None, None), strict=True))
         return {axis: row.get(axis) for axis in self.axes if row.given(axis)}
 
     def _require_point(self, row: Row) -> None:
-        for axis in self.axes:
+        for axis in self.axes if not row.given("position") else ():
             if not row.given(axis):
                 row.fault(axis, "missing")
 
@@ -465,6 +485,12 @@ class _Reading:
             for profile, sheet in self.tables.travel.items()
         }
         return found[""] if list(found) == [""] else found
+
+
+def _is_worth_a_visit(stop: Mapping[str, Any], ways: Sequence[Alternative]) -> bool:
+    rates = [rate for rate, _ in stop.get("profit") or ()]
+    own = [way.reward or way.profit for way in ways]
+    return bool(stop["required"] or stop["reward"] or any(rates) or any(own))
 
 
 def _coordinates(place: Place | None) -> dict[str, Any]:
