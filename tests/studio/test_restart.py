@@ -112,6 +112,17 @@ def test_one_service_a_folder(tmp_path: Path) -> None:
     Store(tmp_path).close()
 
 
+def test_plans_are_their_owners(tmp_path: Path) -> None:
+    """Nobody else who uses the computer can read plans, even in a folder that all may look into."""
+    tmp_path.chmod(0o755)
+    store = Store(tmp_path)
+    store.add("0" * 32, "me", "solve", "trip", {})
+    kept = list(tmp_path.glob("plans.sqlite*"))
+    assert len(kept) == 3  # with what is not yet in the file itself
+    assert all(path.stat().st_mode & 0o077 == 0 for path in kept)
+    store.close()
+
+
 @pytest.mark.parametrize(
     ("content", "words"), [(b"no database" * 500, "not a database"), (None, "is of version 7")]
 )

@@ -7,7 +7,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
@@ -83,6 +83,8 @@ class Store:
 
     def _opened(self) -> sqlite3.Connection:
         with _complaining(self._path):
+            with suppress(OSError):  # SQLite then says what is wrong
+                self._path.touch(mode=0o600)  # others may look into the folder; so are its logs
             base = sqlite3.connect(
                 self._path, check_same_thread=False, isolation_level=None, timeout=10
             )
