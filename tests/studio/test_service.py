@@ -246,6 +246,15 @@ def test_files_are_read(service: Service) -> None:
     told = service.post("/instances", packed("trento.csv", "trento_guides.csv")).json()
     expected = decost.read(EXAMPLES / "trento.csv", vehicles=EXAMPLES / "trento_guides.csv")
     assert instance_of("", told) == expected
+    answer = service.post("/instances", packed("trento.csv"))
+    alone = [f"{name}, start=Hotel Stazione, begin=09:00, due=17:00" for name in ("red", "blue")]
+    expected = decost.read(EXAMPLES / "trento.csv", vehicles=alone, speed="4.5 km/h")
+    assert instance_of("", answer.json()) == expected
+    (note,) = json.loads(answer.headers["decost-notes"])
+    assert note == (
+        "trento.csv: no vehicles; assumed: red, blue; start Hotel Stazione, begin 09:00, "
+        "due 17:00, speed 4.5 km/h"
+    )
     bad = {
         "files": [
             {

@@ -374,6 +374,16 @@ def test_loads_and_goes_back(page: Page) -> None:
     assert (page.bars(), page.profit()) == (before, profit)
 
 
+def test_a_table_alone(page: Page) -> None:
+    """A table of places without one of vehicles is opened, and what was assumed is said."""
+    table = (EXAMPLES / "trento.csv").read_text().replace("last entry", "telephone", 1)
+    page.drop_file("places.csv", table.encode())
+    page.wait("document.querySelector('.says').innerText.includes('no vehicles; assumed: red')")
+    assert "columns not read: telephone" in page.text(".says")
+    assert page.do("return document.querySelectorAll('.board g.lane').length") == 2
+    page.shot("table-alone")
+
+
 def test_tabs_have_drafts_of_their_own(page: Page) -> None:
     """What is loaded in another tab is not what the first one has after a reload."""
     driver = page.driver

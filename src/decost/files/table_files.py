@@ -58,11 +58,14 @@ class Beside:
     travel
         The file of a table of travel times, or several by the names of profiles; or streets, which
         go with any instance that has lat and lon.
+    assuming
+        Whether a table without vehicles gets one, of which a line of the log tells.
     """
 
     vehicles: Vehicles | None = None
     speed: float | str | None = None
     travel: Travel | None = None
+    assuming: bool = False
 
     @property
     def streets(self) -> TravelTimes | None:
@@ -129,6 +132,7 @@ def _instance(path: Path, sheets: Mapping[str, Sheet], beside: Beside) -> Instan
         files = files if isinstance(files, Mapping) else {"": files}
         tables.travel = {name: _sheet(file, None, "travel") for name, file in files.items()}
     tables.speed = beside.speed
+    tables.assuming = beside.assuming
     return instance_of_tables(tables)
 
 

@@ -62,6 +62,8 @@ class Tables:
         Speed of all that have none of their own.
     name
         What to call the instance.
+    assuming
+        Whether places of the earth without vehicles get one.
     """
 
     places: Sheet
@@ -72,6 +74,7 @@ class Tables:
     streets: TravelTimes | None = None
     speed: Value = None
     name: str = ""
+    assuming: bool = False
 
 
 def instance_of_tables(tables: Tables) -> Instance:
@@ -125,6 +128,8 @@ class _Reading:
     def instance(self) -> Instance:
         """Make the instance."""
         self.faults.refuse()  # without headings there is nothing to read
+        if self.tables.assuming and self.geographic and not (self.vehicles or self.tables.fleet):
+            self._assume_vehicles()
         minutes = self.geographic or self._minutes()
         for cells in (self.places, *self.vehicles):
             cells.style = Style(minutes, cells.sheet.comma)
@@ -159,6 +164,24 @@ class _Reading:
             stops=stops,
             travel=travel,
         )
+
+    def _assume_vehicles(self) -> None:
+        """Let who is named walk to the places by day from the first one on, or somebody at all."""
+        rows = self.places.rows
+        axes = {"name", "position", *self.axes}
+        first = next((row for row in rows if row.fields() <= axes), rows[0] if rows else None)
+        start = None if first is None or first.get("kind") == DEPOT else first.get("name")
+        given = {"start": start, "begin": "09:00", "due": "17:00"}
+        if not self._has_travel:
+            given["speed"] = "4.5 km/h"
+        lists = (row.get("vehicles") or () for row in rows if row.given("vehicles"))
+        names = list(dict.fromkeys(name for some in lists for name in some)) or ["traveller"]
+        cells = [["name", *given], *([name, *given.values()] for name in names)]
+        sheet = Sheet("vehicles", cells, list(range(1, len(cells) + 1)))
+        self.vehicles = [Cells(sheet, VEHICLES, self.faults)]
+        words = ", ".join(f"{heading} {value}" for heading, value in given.items() if value)
+        where = self.places.sheet.where
+        _log.warning("%s: no vehicles; assumed: %s; %s", where, ", ".join(names[:9]), words)
 
     def _at_their_starts(self, home: str | Place | None, back: bool) -> int | list[Vehicle]:
         """Let vehicles start at home, unless they say where, and go back to where they started."""

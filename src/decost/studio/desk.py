@@ -5,11 +5,14 @@ from __future__ import annotations
 import binascii
 import hashlib
 import json
+import logging
 import re
 import tempfile
+import threading
 from base64 import b64decode
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -18,10 +21,12 @@ from typing import Any
 import numpy as np
 
 import decost
+from decost.files.door import read_any
 from decost.files.instances import instance_dict, instance_of
 from decost.files.limits import FormatError
 from decost.files.orders import orders_of
 from decost.files.plans import solution_of
+from decost.files.table_files import Beside
 from decost.method.result import Result
 from decost.method.value import judged
 from decost.planner.orders import Break, OrderError, first_break, plan_in_order, stop_number
@@ -167,8 +172,10 @@ class Desk:
             "scene": scene_of(result, asked.explanation),
         }
 
-    def read(self, asked: FilesRequest) -> dict[str, Any]:
-        """Read an instance from files as the command line does; give it as JSON.
+    def read(self, asked: FilesRequest) -> tuple[dict[str, Any], list[str]]:
+        """Read an instance from files as the command line does; give it as JSON, and what is noted.
+
+        A table of places without vehicles gets one.
 
         Raises
         ------
@@ -178,7 +185,9 @@ class Desk:
         with tempfile.TemporaryDirectory() as folder:
             paths = [_unpacked(Path(folder), file) for file in asked.files]
             try:
-                return _read(paths)
+                with _noting() as notes:
+                    found = _read(paths)
+                return found, [note.replace(f"{folder}/", "")[:500] for note in notes[:5]]
             except ValueError as error:
                 if not type(error).__module__.startswith("decost."):
                     raise
@@ -301,7 +310,27 @@ def _read(paths: list[Path]) -> dict[str, Any]:
             "files: drop one instance; beside a table of places one whose name says vehicles, "
             "and one whose name says travel"
         )
-    return instance_dict(decost.read(rest[0], **beside))
+    instances, is_set = read_any(
+        rest[0], profit="fixed", truncate="auto", beside=Beside(**beside, assuming=True)
+    )
+    if is_set:
+        raise FormatError(f"{rest[0]}: holds a set of {len(instances)} instances, not one")
+    return instance_dict(instances[0])
+
+
+@contextmanager
+def _noting() -> Iterator[list[str]]:
+    """Collect what is noted in this thread."""
+    notes: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.addFilter(lambda record: record.thread == threading.get_ident())
+    handler.emit = lambda record: notes.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("decost")
+    logger.addHandler(handler)
+    try:
+        yield notes
+    finally:
+        logger.removeHandler(handler)
 
 
 def list_examples() -> list[str]:

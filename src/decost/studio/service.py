@@ -365,8 +365,15 @@ class _Service:
             openapi_extra=takes(messages.FilesRequest),
             summary="Read files, as the command line does, and give the instance as JSON",
         )
-        async def read(request: Request) -> JSONResponse:
-            return await self._answer(request, messages.FilesRequest, desk.read)
+        async def read(request: Request) -> Response:
+            def text() -> tuple[bytes, str]:
+                instance, notes = desk.read(asked)
+                return json.dumps(instance, allow_nan=False).encode(), json.dumps(notes)
+
+            asked = await self._read(messages.FilesRequest, request)
+            content, notes = await self._aside(request, text)
+            headers = {"decost-notes": notes}  # which are no part of the instance
+            return Response(content, media_type="application/json", headers=headers)
 
         @api.get("/examples", responses=refuses(), summary="Names of examples")
         async def examples() -> list[str]:

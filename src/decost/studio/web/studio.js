@@ -476,9 +476,12 @@ function loadGiven(given) {
       return price();
     }
     const packed = await Promise.all(given.map(async (file) => ({ name: file.name, content: await inBase64(file) })));
-    const instance = await post("instances", { files: packed });
+    const answer = await postRaw("instances", { files: packed });
+    const instance = await answer.json();
     await leave();
     await begin(instance);
+    const notes = JSON.parse(answer.headers.get("decost-notes") ?? "[]");
+    if (notes.length) say(notes.join("\n"));
   });
 }
 
