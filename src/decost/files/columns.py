@@ -258,7 +258,7 @@ def pieces(value: Value, style: Style) -> list[list[float]]:
     for part in re.split(r"\bthen\b|;", word):
         rate, middle, length = part.partition(" for ")
         try:
-            if not middle:
+            if not middle or len(part) > limits.MAX_WORD:
                 raise ValueError
             found.append([amount(rate.strip(), style), duration(length, style)])
         except ValueError:
@@ -321,6 +321,8 @@ class Column:
 
 
 Columns: TypeAlias = Mapping[str, Column]
+
+_MOST = {text: 2**17, names: 2**17, pieces: 2**14}  # characters of what may be long
 
 PLACES: Columns = {
     "name": Column("name", text, ("stop", "place", "sight", "location", "customer", "id")),
@@ -485,7 +487,11 @@ class Cells:
 
     def read(self, field: str, value: Value) -> Any:
         """Read the value of a cell."""
-        return self._columns[field].read(value, self.style)
+        column = self._columns[field]
+        most = _MOST.get(column.read, limits.MAX_WORD)
+        if isinstance(value, str) and len(value) > most:
+            raise ValueError(f"is longer than {most} characters")
+        return column.read(value, self.style)
 
     def heading(self, field: str, index: int = 1) -> str:
         """Give a heading as the sheet has it."""

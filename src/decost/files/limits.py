@@ -64,6 +64,9 @@ MAX_ROWS = 25_000
 MAX_LINE = 2**20
 """Most characters of a line of a table."""
 
+MAX_WORD = 200
+"""Most characters of a cell that is no name and no list."""
+
 MAX_WORDS = 100
 """Words of a line of a benchmark file that are looked at."""
 

@@ -29,7 +29,7 @@ from decost.files.limits import FormatError
 from decost.problem.validation import shortened
 
 MOST_SHEETS = 20
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+\d+:[A-Z]+\d+)"')
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^<>]*\bref="([A-Z]+\d+:[A-Z]+\d+)"')
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "is an old or encrypted workbook: save it as .xlsx without a password",
 }

@@ -10,7 +10,6 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -174,11 +173,9 @@ def new_client() -> str:
 
 
 def cookies_of(text: str) -> dict[str, str]:
-    """Read the cookies of a request."""
-    try:
-        return {name: one.value for name, one in SimpleCookie(text).items()}
-    except CookieError:
-        return {}
+    """Read the cookies of a request; ours have no quotes, which Python is slow to take away."""
+    pairs = (part.partition("=") for part in text.split(";"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _name(host: str) -> str:

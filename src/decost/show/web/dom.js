@@ -25,7 +25,7 @@ export function svg(name, attributes = {}, ...children) {
 
 const VOWEL = "[aeiouyàáâãäåæèéêëìíîïòóôõöøœùúûüýÿāăąēĕėęěĩīĭįıōŏőũūŭůűųаеёиоуыэюяєіїαεηιουωάέήίόύώ]";
 const SYLLABLE = new RegExp(`(?<=\\p{L}{3})(?=(?!${VOWEL})\\p{L}${VOWEL}\\p{L})`, "giu");
-const LONG_WORD = /[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]{12,}/gu;
+const LONG_WORD = /[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]{17,}/gu;
 
 /** A name that somebody gave, which may be in a script that is written from right to left; a long word may be broken between syllables, with a hyphen. */
 export function named(text) {
