@@ -38,7 +38,7 @@ class Page:
         """Run JavaScript in the page."""
         return self.driver.execute_script(script, *given)
 
-    def wait(self, script: str, seconds: float = 90.0) -> Any:
+    def wait(self, script: str, seconds: float = 200.0) -> Any:
         """Wait until an expression is true; while the page is redrawn, it may fail as well."""
         from selenium.common.exceptions import JavascriptException
 
@@ -67,7 +67,7 @@ class Page:
             "drafts.get(sessionStorage.getItem('tab')).onsuccess = (event) => {"
             "open.result.close(); done(JSON.stringify(event.target.result ?? null)); }; }"
         )
-        end = time.monotonic() + 90
+        end = time.monotonic() + 200
         while time.monotonic() < end:
             kept = self.driver.execute_async_script(script)
             if all(word in kept for word in words):

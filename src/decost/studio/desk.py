@@ -187,7 +187,7 @@ class Desk:
             try:
                 with _noting() as notes:
                     found = _read(paths)
-                return found, [note.replace(f"{folder}/", "")[:500] for note in notes[:5]]
+                return found, [note.replace(f"{folder}/", "")[:200] for note in notes[:3]]
             except ValueError as error:
                 if not type(error).__module__.startswith("decost."):
                     raise
