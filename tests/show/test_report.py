@@ -47,6 +47,18 @@ def odd_day() -> Result:
     return decost.solve(instance, "greedy")
 
 
+def whole_day(stops: list[Stop]) -> Instance:
+    """Give a day on foot among these stops."""
+    return Instance.build(
+        unit="minutes",
+        speed="5 km/h",
+        begin="09:00",
+        budget="17:00",
+        depot=Place(lat=46.07, lon=11.12),
+        stops=stops,
+    )
+
+
 def made(path: Path, nodes: int, vehicles: int) -> Path:
     """Write the report of a plan for random people."""
     (instance,) = generate("people", nodes=nodes + 1, vehicles=vehicles, seed=5)
@@ -242,15 +254,7 @@ def test_long_words_in_a_browser(tmp_path: Path) -> None:
         Stop(name, lat=46.07 + k / 100, lon=11.12, reward=10, min_stay=95)
         for k, name in enumerate(names)
     ]
-    instance = Instance.build(
-        unit="minutes",
-        speed="5 km/h",
-        begin="09:00",
-        budget="17:00",
-        depot=Place(lat=46.07, lon=11.12),
-        stops=stops,
-    )
-    decost.solve(instance, "greedy").report(tmp_path / "plan.html")
+    decost.solve(whole_day(stops), "greedy").report(tmp_path / "plan.html")
     with opened((tmp_path / "plan.html").as_uri(), PHONE) as driver:
         lines = driver.execute_script(
             "return Object.fromEntries([...document.querySelectorAll('.what bdi')].map((name) => {"
@@ -310,14 +314,7 @@ def _inflated(part: bytes) -> bytes:
 def test_ways_along_streets_in_a_browser(tmp_path: Path) -> None:
     """Ways are drawn point by point, all of them in view, and nothing is asked for."""
     need_browser()
-    instance = Instance.build(
-        unit="minutes",
-        speed="5 km/h",
-        begin="09:00",
-        budget="17:00",
-        depot=Place(lat=46.07, lon=11.12),
-        stops=[Stop("castle", lat=46.08, lon=11.13, reward=10)],
-    )
+    instance = whole_day([Stop("castle", lat=46.08, lon=11.13, reward=10)])
     result = decost.solve(instance, "greedy")
     far = [[11.12, 46.07], [11.2, 46.07], [11.2, 46.08], [11.13, 46.08]]
     ways = [[np.array(far), np.array(far[::-1])]]
