@@ -138,6 +138,13 @@ def table(rows: int, hours: int = 1) -> bytes:
     return f"name,lat,lon,reward,{pairs}\nHotel,46,11,,{',' * (2 * hours - 1)}\n{lines}".encode()
 
 
+def listing(rows: int, names: int) -> bytes:
+    """Give a table of places that only some may visit, none of whom is known."""
+    who = ",".join(map(str, range(names)))
+    lines = "".join(f's{k},46,11,3,"{who}"\n' for k in range(rows))
+    return f"name,lat,lon,reward,vehicles\nHotel,46,11,,\n{lines}".encode()
+
+
 RED = "vehicles=RED"  # a file of one vehicle, written beside
 Case = tuple[str, Callable[[], bytes]] | tuple[str, Callable[[], bytes], Callable[[], bytes]]
 
@@ -161,6 +168,8 @@ CASES: dict[str, Case] = {
     "long blanks in times": ("csv", lambda: filled(HEADS, f"a,46,11,1{' ' * 130_000}x,,1\n")),
     "long blanks in pieces": ("csv", lambda: filled("name,lat,lon,rate,max stay,then\n", f"a,46,11,2,9,1 for 1{' ' * 130_000}x\n")),
     "long blanks in coordinates": ("csv", lambda: filled("name,position,reward\n", f"a,46{';' * 130_000}x,1\n")),
+    "lists of vehicles": ("csv", lambda: listing(480, 22_000)),
+    "lists of vehicles, short": ("csv", lambda: listing(4_990, 2_200)),
     "long pieces": ("csv", lambda: filled("name,lat,lon,rate,max stay,then\n", f"a,46,11,2,9,{'1 for 1 then ' * 70000}1 for 1\n")),
     "long lists of vehicles": ("csv", lambda: filled("name,lat,lon,reward,vehicles\n", f'a,46,11,2,"{"red," * 250000}"\n')),
     "headings without end": ("csv", lambda: ("name,x,y," + ",".join(f"opens {k}" for k in range(5 * 10**4)) + "\na,1,2\n").encode()),

@@ -322,7 +322,11 @@ class Column:
 
 Columns: TypeAlias = Mapping[str, Column]
 
-_MOST = {text: 2**17, names: 2**17, pieces: 2**14}  # characters of what may be long
+_MOST: dict[Read, int] = {
+    text: 2**17,
+    names: 2**17,
+    pieces: 2**14,
+}  # characters of what may be long
 
 PLACES: Columns = {
     "name": Column("name", text, ("stop", "place", "sight", "location", "customer", "id")),

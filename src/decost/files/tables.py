@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from decost.files import limits
 from decost.files.cells import Faults, Sheet, Value, did_you_mean, plain
 from decost.files.columns import (
     CLOSED,
@@ -28,6 +29,7 @@ from decost.files.matrices import matrix_of
 from decost.problem.clock_times import parse_time
 from decost.problem.fields import MAX_ALTERNATIVES_IN_ALL, MAX_STOPS
 from decost.problem.instance import Instance, InstanceError
+from decost.problem.once import cached_property
 from decost.problem.records import Alternative, Place, Stop, TravelTimes, Vehicle
 
 _log = logging.getLogger("decost")
@@ -122,6 +124,7 @@ class _Reading:
         self.fleet: list[tuple[Vehicle, Row | None]] = []
         self.named: dict[str, Row] = {}
         self.kinds: dict[Row, str] = {}
+        self.listed = 0  # names of vehicles in rows of places
         self.geographic = any(map(self.places.has, ("lat", "lon", "position")))
         self.axes = ("lat", "lon") if self.geographic else ("x", "y")
 
@@ -174,9 +177,9 @@ class _Reading:
         given = {"start": start, "begin": "09:00", "due": "17:00"}
         if not self._has_travel:
             given["speed"] = "4.5 km/h"
-        lists = (row.get("vehicles") or () for row in rows if row.given("vehicles"))
+        lists = (self._listed(row) or () for row in rows if row.given("vehicles"))
         names = list(dict.fromkeys(name for some in lists for name in some)) or ["traveller"]
-        cells = [["name", *given], *([name, *given.values()] for name in names)]
+        cells: list[list[Value]] = [["name", *given], *([name, *given.values()] for name in names)]
         sheet = Sheet("vehicles", cells, list(range(1, len(cells) + 1)))
         self.vehicles = [Cells(sheet, VEHICLES, self.faults)]
         words = ", ".join(f"{heading} {value}" for heading, value in given.items() if value)
@@ -311,7 +314,7 @@ class _Reading:
                 own = self._profit(row, stops[other][0]["min_stay"])
                 if row.given("vehicles"):
                     admitted = self._admitted(row)
-                    own["vehicles"] = self._names() if admitted is None else admitted
+                    own["vehicles"] = list(self._names) if admitted is None else admitted
                 if row.fields().intersection(("position", *self.axes)):
                     self._require_point(row)
                     own |= self._point(row)
@@ -378,18 +381,28 @@ class _Reading:
         """Read which vehicles may visit."""
         if not row.given("vehicles"):
             return None
-        found: list[str] | None = row.get("vehicles")
-        known = self._names()
-        for name in found or ():
-            if name not in known:
-                row.fault(
-                    "vehicles", f"there is no vehicle {name!r}{self.faults.meant(name, known)}"
-                )
+        found = self._listed(row)
+        unknown = [name for name in found or () if name not in self._names]
+        for name in unknown[:3]:
+            meant = self.faults.meant(name, self._names)
+            row.fault("vehicles", f"there is no vehicle {name!r}{meant}")
         return found
 
-    def _names(self) -> list[str]:
+    def _listed(self, row: Row) -> list[str] | None:
+        """Read the names in a cell, if those of all cells are not too many."""
+        found: list[str] | None = row.get("vehicles")
+        self.listed += len(found or ())
+        if self.listed > limits.MAX_CELLS:
+            why = f"there are more than {limits.MAX_CELLS} names of vehicles"
+            self.faults.add(row.where, why)
+            self.faults.refuse()
+        return found
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        """Names of vehicles in their order, known once they are read."""
         fleet = [one for one, _ in self.fleet] or [Vehicle()] * self._count
-        return [str(k) if one.id is None else one.id for k, one in enumerate(fleet, 1)]
+        return {str(k) if one.id is None else one.id: None for k, one in enumerate(fleet, 1)}
 
     def _where(self, row: Row, field: str, name: str | None) -> str | Place | None:
         """Find a row by its name, or read coordinates."""
