@@ -557,7 +557,8 @@ def solving(driver: Any, service: Service) -> Page:
     page.do("document.getElementById('method').value = 'search'")  # others may end with a proof
     page.do("document.getElementById('seconds').value = 600")
     page.click("button.primary")
-    page.wait("document.querySelector('.progress .words')?.innerText.includes('profit')")
+    told = "document.querySelector('.progress .words')?.innerText.includes('profit')"
+    page.wait(told, 600)  # kernels may be compiled first
     return page
 
 
