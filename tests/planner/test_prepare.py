@@ -52,6 +52,8 @@ if "iterations" in decost.get_method(method).options.model_fields:
     options = {"iterations": 3}  # as much as matters, however fast the machine is
 before = compiled()
 assert any(before.values())
+if method == "columns":  # it is called late in a search, or never
+    assert before["decost.exact.completion", "bounds_of"]
 solved = 0
 for instance in problems():
     try:

@@ -73,7 +73,15 @@ def run(
 
     instance = reading.read_one(file, "a plan is for one instance")
     streets = reading.streets(file)
-    outputs = Outputs(file, out, None, report, tiles, date, streets, as_json)
+    outputs = Outputs(
+        file=file,
+        out=out,
+        report=report,
+        tiles=tiles,
+        date=date,
+        streets=streets,
+        as_json=as_json,
+    )
     outputs.require(instance)
     if out_instance is not None:
         require_writable(out_instance)

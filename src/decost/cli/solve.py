@@ -101,7 +101,16 @@ def run(
     from decost.planner.door import solve
 
     streets = reading.streets(file)
-    outputs = Outputs(file, out, plot, report, tiles, date, streets, as_json)
+    outputs = Outputs(
+        file=file,
+        out=out,
+        plot=plot,
+        report=report,
+        tiles=tiles,
+        date=date,
+        streets=streets,
+        as_json=as_json,
+    )
     explain = explain or (explain_time is not None and report is None)
     if out is not None and holds_parts(file) and is_for_parts(out):
         outputs.require_for_a_set()
@@ -113,7 +122,7 @@ def run(
     instances, is_set = reading.read(file)
     if out == STDOUT and is_set:
         out, as_json = None, True
-        outputs = Outputs(file, out, plot, report, tiles, date, streets, as_json)
+        outputs = replace(outputs, out=out, as_json=as_json)
     outputs.require(None if is_set else instances[0])
     if is_set:
         _require_for_a_set(file, start, beside, explain=explain)

@@ -6,8 +6,9 @@ import numpy as np
 
 from decost.exact.exact import ExactOptions
 from decost.exact.generation import Generation
-from decost.exact.lists import solve_by_lists
+from decost.exact.lists import Lists, solve_by_lists
 from decost.exact.plans import find_plans
+from decost.exact.prices import Proof
 from decost.exact.pricing import team_bytes, team_seconds
 from decost.exact.tree import Branch, Incumbent, root_branch
 from decost.method.deadline import Deadline
@@ -111,11 +112,16 @@ def _divide(generation: Generation, branch: Branch) -> list[Branch]:
 
 
 def rehearse() -> None:
-    """Call every kernel, by solving a small problem with and without bounds."""
+    """Call every kernel, by solving a small problem with and without bounds, and by a list."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     for small in (True, False):
         incumbent = Incumbent([[], []], 0.0, np.inf)
-        _search(Generation(instance, incumbent, Deadline(60.0), 2**30, small=small))
+        generation = Generation(instance, incumbent, Deadline(60.0), 2**30, small=small)
+        _search(generation)
+    team, all_profit = generation.team, generation.tree.unit
+    proof = Proof(np.inf, team.full_profits, np.zeros(len(team.kinds)))
+    lists = Lists(generation, root_branch(team, np.inf), proof, all_profit)
+    lists.trips(all_profit, Deadline(60.0))
 
 
 METHOD = Method(

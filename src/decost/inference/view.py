@@ -254,7 +254,16 @@ def describe_state(
         position,
         promising,
         state.vehicles[s],
-        Scene(node, tokens, pairs, space[0], space[1], space[2], space[3], space[4]),
+        Scene(
+            node=node,
+            tokens=tokens,
+            pairs=pairs,
+            begin=space[0],
+            ready=space[1],
+            late=space[2],
+            pay=space[3],
+            longest=space[4],
+        ),
     )
 
 

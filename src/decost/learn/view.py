@@ -135,7 +135,14 @@ def _describe_all(
     for m in range(len(index)):
         b, s = index[m] // samples, index[m] % samples
         scene = Scene(
-            node[m], tokens[m], pairs[m], space[0], space[1], space[2], space[3], space[4]
+            node=node[m],
+            tokens=tokens[m],
+            pairs=pairs[m],
+            begin=space[0],
+            ready=space[1],
+            late=space[2],
+            pay=space[3],
+            longest=space[4],
         )
         count = describe(
             tables,
