@@ -59,3 +59,13 @@ def test_what_is_named_is_there(page: str) -> None:
             assert any(place.exists() for place in places), word
         elif re.fullmatch(r"[a-zA-Z_]\w*(\.\w+)*", word):
             assert word in known or set(word.split(".")) <= known, word
+
+
+def test_the_way_of_the_example_is_whole() -> None:
+    """Every file that knows the field which serves as the example stands on its page."""
+    page = (ROOT / PAGES[1]).read_text(encoding="utf-8")
+    for path in SOURCE.rglob("*.py"):
+        name = path.relative_to(SOURCE).as_posix()
+        others = {"problem/generators.py"}  # draws it for one family of instances
+        if not name.startswith("bench/") and name not in others and "leave_by" in path.read_text():
+            assert f"`{name}`" in page, name

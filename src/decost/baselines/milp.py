@@ -253,7 +253,7 @@ def _stands(scale: Scale, claim: _Claim, plan: Solution, gain: float = 0.0) -> b
 
 
 def _limits(plan: Solution) -> int:
-    """Count the limits on the times of a plan: windows, leave_by, and both ends of shifts."""
+    """Count the limits on the times of a plan: windows, latest ends, and both ends of shifts."""
     return 3 * len(plan.visits) + 2 * len(plan.routes)
 
 
