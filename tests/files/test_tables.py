@@ -90,6 +90,7 @@ SPELLINGS = {
     .replace("46.07,11.12", '"46.07, 11.12"')
     .replace("46.08,11.13", '"46.08,11.13"')
     .replace("46.06,11.11", "46.06\u00b0 N 11.11\u00b0 E"),
+    "another position": PLACES.replace("\n", ",7\n").replace("reward,7", "reward,position"),
     "minutes": PLACES.replace("10:00", "600").replace(",10,", ",10 min,"),
     "other columns": PLACES.replace("\n", ",x\n").replace("reward,x", "reward,address"),
     "quotes": PLACES.replace("Hotel", '"Hotel"'),
@@ -268,7 +269,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "headings of another language": ("Ort;Breite;Wert\nBurg;46,1;3\n", "has no row of headings"),
     "no coordinates": ("name,reward,address\nCastle,1,Via Dante 3\n", "where are the places? there"),
     "no coordinates in a row": ("name,x,y,reward\nCastle,1,,1\n", "row 2, y: missing"),
-    "coordinates twice": (changed("reward", "gps"), "row 4, gps = '15': must be latitude and"),
+    "no position in a row": ("name,gps,reward\na,,1\n", "row 2, gps: missing"),
     "half a position": ("name,gps,reward\na,46.07,1\n", "row 2, gps = '46.07': must be latitude and"),
     "the wrong side": (changed("46.08", "46.08 E"), "row 3, lat = '46.08 E': must be degrees N or S"),
     "hours below opens": (

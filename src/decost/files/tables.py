@@ -38,6 +38,7 @@ EVERYONE = "*"
 """Name of the row of a table of vehicles that says what holds for all."""
 
 DEPOT, END = "depot", "end"
+_DEGREES = ("lat", "lon")
 NAMELESS = "-"
 """Title of an instance that has no name."""
 
@@ -125,8 +126,13 @@ class _Reading:
         self.named: dict[str, Row] = {}
         self.kinds: dict[Row, str] = {}
         self.listed = 0  # names of vehicles in rows of places
-        self.geographic = any(map(self.places.has, ("lat", "lon", "position")))
-        self.axes = ("lat", "lon") if self.geographic else ("x", "y")
+        pairs = self.places.has("position") and not any(map(self.places.has, (*_DEGREES, "x", "y")))
+        self.geographic = pairs or any(map(self.places.has, _DEGREES))
+        self.axes = _DEGREES if self.geographic else ("x", "y")
+        self.located_by: tuple[str, ...] = ("position",) if pairs else self.axes
+        if self.places.has("position") and not pairs:  # it means something else
+            words = tables.places.where, self.places.heading("position")
+            _log.warning("%s: columns not read: %s, since there are others for places", *words)
 
     def instance(self) -> Instance:
         """Make the instance."""
@@ -214,7 +220,7 @@ class _Reading:
         """Say of every row what it is, and note names that are given twice."""
         if self.geographic and (self.places.has("x") or self.places.has("y")):
             self.faults.add(self.places.sheet.where, "x, y and lat, lon are given; keep one pair")
-        if not self.tables.travel and not any(map(self.places.has, ("position", "at", *self.axes))):
+        if not self.tables.travel and not any(map(self.places.has, ("at", *self.located_by))):
             self.faults.add(
                 self.places.sheet.where,
                 "where are the places? there are no columns lat and lon, nor x and y; "
@@ -231,8 +237,6 @@ class _Reading:
             kind = "alternative" if row.given("alternative") else row.get("kind")
             if kind is None:
                 kind = "place" if row.fields() <= {"name", "position", *self.axes} else "stop"
-            if row.given("position") and row.fields().intersection(self.axes):
-                row.fault("position", "lat or lon are given, too: keep one of both")
             self.kinds[row] = kind
         named = any(row.given("name") for row, kind in self.kinds.items() if kind == "stop")
         seen = set()
@@ -315,7 +319,7 @@ class _Reading:
                 if row.given("vehicles"):
                     admitted = self._admitted(row)
                     own["vehicles"] = list(self._names) if admitted is None else admitted
-                if row.fields().intersection(("position", *self.axes)):
+                if row.fields().intersection(self.located_by):
                     self._require_point(row)
                     own |= self._point(row)
                 stops[other][1].extend(self._ways(row, own))
@@ -428,14 +432,14 @@ class _Reading:
         return name
 
     def _point(self, row: Row) -> dict[str, Any]:
-        if row.given("position"):
+        if self.located_by == ("position",):
             return dict(zip(self.axes, row.get("position") or (None, None), strict=True))
         return {axis: row.get(axis) for axis in self.axes if row.given(axis)}
 
     def _require_point(self, row: Row) -> None:
-        for axis in self.axes if not row.given("position") else ():
-            if not row.given(axis):
-                row.fault(axis, "missing")
+        for one in self.located_by:
+            if not row.given(one):
+                row.fault(one, "missing")
 
     def _require_order(
         self, row: Row, first: str, last: str, one: Any, other: Any, index: int = 1
