@@ -67,6 +67,62 @@ assert solved > 10
 """
 
 
+CALLED = """
+import sys
+from types import CodeType, FunctionType
+
+import decost
+
+
+def codes(code):
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from codes(part)
+
+
+def functions():
+    for name, module in sorted(sys.modules.items()):
+        if not name.startswith("decost."):
+            continue
+        for value in list(vars(module).values()):
+            some = list(vars(value).values()) if isinstance(value, type) else [value]
+            for one in some:
+                one = getattr(one, "__func__", None) or getattr(one, "fget", None) or one
+                if isinstance(one, FunctionType) and one.__module__ == name:
+                    yield one
+
+
+for method in sys.argv[1:]:
+    decost.prepare(method)
+called = {}
+for function in functions():
+    for code in codes(function.__code__):
+        for name in code.co_names:
+            kernel = function.__globals__.get(name)
+            if hasattr(kernel, "nopython_signatures") and not isinstance(kernel, type):
+                called[kernel] = f"{kernel.__name__}, called by {function.__qualname__}"
+assert len(called) > 20, called
+print(*sorted(where for kernel, where in called.items() if not kernel.overloads), sep="\\n")
+"""
+
+NOT_FOR_PLANS = ["values_after, called by values_to_go"]
+"""What nobody needs who plans: trainings and researchers do."""
+
+
+@pytest.mark.parametrize(
+    "names", [["auto"], [method.name for method in decost.list_methods()]], ids=["auto", "all"]
+)
+def test_every_kernel_is_prepared(names: list[str]) -> None:
+    """Once a method is prepared, each kernel that anybody calls from Python has been called.
+
+    Whether a plan needs it or not: some only serve what takes long to solve.
+    """
+    command = [sys.executable, "-c", CALLED, *names]
+    done = subprocess.run(command, check=True, timeout=600, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.splitlines() == NOT_FOR_PLANS
+
+
 @pytest.mark.parametrize("name", [method.name for method in decost.list_methods()])
 def test_nothing_is_left_to_compile(name: str) -> None:
     """A method that is prepared compiles and loads no kernel for any problem that it can solve."""

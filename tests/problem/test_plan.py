@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+import copy
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError, asdict, replace
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -54,6 +59,68 @@ def test_idle_vehicles_have_empty_routes() -> None:
 def test_more_routes_than_vehicles_are_kept() -> None:
     """Nothing is dropped: the checker is there to complain."""
     assert len(make_solution(SQUARE, [[1], [2], [], []], [[1], [0], [], []]).routes) == 4
+
+
+def unread_and_made() -> tuple[Solution, Solution]:
+    """Give a plan of the square twice, once without visits, by the numbers of the test above."""
+    numbers = [2, 21, 1, 2, 7, 16, 7, 16, 5, 2, 12, 18, 17, 10]
+    visits = (Visit(1, 7, 7, 5, 12, 17), Visit(2, 16, 16, 2, 18, 10))
+    return Solution.unread(np.array(numbers, dtype=float)), Solution((Route(visits, 21, 2),))
+
+
+LOOKS: dict[str, Callable[[Solution], object]] = {
+    "routes": lambda plan: plan.routes,
+    "visits": lambda plan: plan.visits,
+    "types": lambda plan: [type(value) for visit in plan.visits for value in (visit, visit.stop)],
+    "itself": lambda plan: plan,
+    "hash": hash,
+    "repr": repr,
+    "profit": lambda plan: plan.profit,
+    "profit of the route": lambda plan: (plan.routes[0].profit, plan.profit),
+    "copy": copy.copy,
+    "deep copy": copy.deepcopy,
+    "pickle": lambda plan: pickle.loads(pickle.dumps(plan)),
+    "replace": lambda plan: replace(plan),
+    "dict": asdict,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_visits_are_made_when_they_are_looked_at(look: str) -> None:
+    """However a plan is looked at that has no visits yet, it is the one that has them."""
+    unread, made = unread_and_made()
+    assert LOOKS[look](unread) == LOOKS[look](made)
+    assert LOOKS[look](unread) == LOOKS[look](made)
+    assert unread == made
+    assert made == unread
+    assert LOOKS[look](unread) == LOOKS[look](made)
+    assert unread.routes is unread.routes
+
+
+def test_only_what_there_is_can_be_looked_at() -> None:
+    """Other names are refused, and nothing can be set, before and after visits are made."""
+    unread, _ = unread_and_made()
+    for _ in range(2):
+        with pytest.raises(AttributeError, match="stops"):
+            unread.stops  # type: ignore[attr-defined]  # noqa: B018
+        with pytest.raises(FrozenInstanceError):
+            unread.routes = ()  # type: ignore[misc]
+        assert unread.profit == 27
+        assert len(unread.visits) == 2
+
+
+def test_threads_look_at_the_same_time() -> None:
+    """Whichever thread makes the visits, all see the plan."""
+    for _ in range(300):
+        unread, made = unread_and_made()
+        gate = Barrier(4)
+
+        def look(plan: Solution, gate: Barrier = gate) -> Solution:
+            gate.wait()
+            return Solution(plan.routes)
+
+        with ThreadPoolExecutor(4) as pool:
+            assert set(pool.map(look, [unread] * 4)) == {made}
 
 
 def test_empty_plan() -> None:

@@ -51,6 +51,10 @@ from decost.timeline.routes import best_solution, flatten_routes
 SMALL = Attempt(work=30_000, room=CAPACITY)
 """What is tried without bounds first; most instances need less."""
 
+BATCH = 125
+"""Most instances for which that is done at a time: for fewer it would take longer, and if they were
+more, threads would wait for each other at the beginning and in the end."""
+
 SMALL_NODES = 1_500
 """Largest instance for which that is done in one go, without looking at the time."""
 
@@ -325,11 +329,16 @@ def _try_small(instance: Instance, known: Known, small: Attempt) -> Result | Non
 def _judged(instance: Instance, found: Found, known: Known) -> Result | None:
     """Give the result if it is proven; what there is of it is known in any case."""
     known.value, known.labels, known.proven = found.value, found.labels, found.proven
-    if found.proven:  # in short what `judged` says, which takes a quarter as long as the solving
-        profit, details = found.solution.profit, {"labels": found.labels}
-        return Result(instance, found.solution, "optimal", profit, details=details)
+    if found.proven:
+        return _proven(instance, found)
     known.route = list(found.solution.routes[0].stops)
     return None
+
+
+def _proven(instance: Instance, found: Found) -> Result:
+    """Give in short what `judged` says, which takes a quarter as long as the solving."""
+    solution, details = found.solution, {"labels": found.labels}
+    return Result(instance, solution, "optimal", solution.profit, details=details)
 
 
 def exact_many(instances: Sequence[Instance], options: ExactOptions) -> list[Result | None]:
@@ -339,7 +348,7 @@ def exact_many(instances: Sequence[Instance], options: ExactOptions) -> list[Res
     if quick and options.progress is None:
         found = solve_quickly([instances[k] for k in quick], SMALL)
         for k, one in zip(quick, found, strict=True):
-            results[k] = _judged(instances[k], one, Known([], 0.0, math.inf))
+            results[k] = _proven(instances[k], one) if one.proven else None
     return results
 
 
@@ -516,4 +525,5 @@ METHOD = Method(
     can=("vehicles", "alternatives", "required"),
     rehearse=rehearse,
     many=exact_many,
+    batch=BATCH,
 )

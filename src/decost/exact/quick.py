@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +21,7 @@ from decost.exact.labels import (
     try_small,
 )
 from decost.problem.instance import BoolArray, FloatArray, Instance, IntArray
-from decost.problem.plan import Route, Solution, Visit, idle_route
+from decost.problem.plan import Solution, idle_route
 from decost.timeline.bundle import Bundle, make_bundle, part_in_reach
 from decost.timeline.network import Network, reduced_network
 from decost.timeline.stays import timetable
@@ -42,15 +40,13 @@ class Found(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What a kernel writes of every problem; visits of all of them are one after another."""
+    """What a kernel writes of every problem; the numbers of plans are one after another."""
 
     proven: BoolArray  # (problem,)
     value: FloatArray  # (problem,)
     labels: IntArray  # (problem,)
-    first: IntArray  # (problem + 1,): first visit
-    times: FloatArray  # (problem, 2): when the vehicle leaves, and is at its end
-    stop: IntArray  # (visit,)
-    table: FloatArray  # (5, visit): arrival, start, stay, end and profit
+    first: IntArray  # (problem + 1,): where the numbers of its plan begin
+    number: FloatArray  # as `Solution.unread` takes them
 
 
 def solve_quickly(instances: Sequence[Instance], attempt: Attempt) -> list[Found]:
@@ -62,9 +58,7 @@ def solve_quickly(instances: Sequence[Instance], attempt: Attempt) -> list[Found
         value=np.zeros(len(instances)),
         labels=np.zeros(len(instances), dtype=np.int64),
         first=np.zeros(len(instances) + 1, dtype=np.int64),
-        times=np.zeros((len(instances), 2)),
-        stop=np.empty(visits, dtype=np.int64),
-        table=np.empty((5, visits)),
+        number=np.empty(2 * len(instances) + 6 * visits),
     )
     done = 0
     while done < len(instances):  # Python may look at signals in between
@@ -73,21 +67,19 @@ def solve_quickly(instances: Sequence[Instance], attempt: Attempt) -> list[Found
 
 
 def _found(instances: Sequence[Instance], answers: Answers) -> list[Found]:
-    last = int(answers.first[-1])
-    columns = (answers.stop[:last], *answers.table[:, :last])
-    rows = zip(*(column.tolist() for column in columns), repeat(0), strict=False)
-    visits = list(map(partial(tuple.__new__, Visit), rows))  # as `_make`, in C
-    first = answers.first.tolist()
-    times = answers.times.tolist()
-    found = []
+    number, first = answers.number, answers.first.tolist()
     others = zip(
         answers.value.tolist(), answers.labels.tolist(), answers.proven.tolist(), strict=True
     )
-    for b, (instance, other) in enumerate(zip(instances, others, strict=True)):
-        depart, finish = times[b]
-        mine = tuple(visits[first[b] : first[b + 1]])
-        route = Route(mine, finish, depart) if mine else idle_route(instance)
-        found.append(Found(Solution((route,)), *other))
+    found = []
+    for instance, begin, end, other in zip(instances, first, first[1:], others, strict=False):
+        # A copy, or a plan that is kept would keep all others.
+        plan = (
+            Solution.unread(number[begin:end].copy())
+            if end > begin + 2
+            else Solution((idle_route(instance),))
+        )
+        found.append(Found(plan, *other))
     return found
 
 
@@ -115,15 +107,12 @@ def solve_bundle(bundle: Bundle, begin: int, attempt: Attempt, answers: Answers)
         answers.value[b] = store.best[0]
         answers.labels[b] = store.counter[LABELS]
         route = network.alternative[route_of(network, store, store.counter[BEST])]
-        table = np.empty((5, len(route)))
-        _, depart, finish = timetable(part, 0, route, table)
-        answers.times[b, 0], answers.times[b, 1] = depart, finish
         first = answers.first[b]
-        for k in range(len(route)):
-            answers.stop[first + k] = stops[route[k]]
-            for line in range(5):
-                answers.table[line, first + k] = table[line, k]
-        answers.first[b + 1] = first + len(route)
+        last = answers.first[b + 1] = first + 2 + 6 * len(route)
+        numbers = answers.number[first + 2 : last].reshape((6, len(route)))
+        numbers[0] = stops[route]
+        _, depart, finish = timetable(part, 0, route, numbers[1:])
+        answers.number[first], answers.number[first + 1] = depart, finish
         spent += store.counter[LABELS]
         if spent > PATIENCE:
             return b + 1

@@ -83,8 +83,8 @@ class Method:
     with another one is refused. `warm_up` loads what the function needs, and is called once
     before it. `rehearse` calls every kernel, on small problems, for `prepare` to compile them.
     A method that is faster on many instances at once has a function `many` for them; an instance
-    for which that answers None is solved by itself. One that calls others names those that it may
-    call for an instance in `uses`.
+    for which that answers None is solved by itself, and no result comes twice. It gets no more than
+    `batch` at a time. One that calls others names those that it may call for an instance in `uses`.
     """
 
     name: str
@@ -95,4 +95,5 @@ class Method:
     warm_up: Callable[[], object] | None = None
     rehearse: Callable[[], object] | None = None
     many: Callable[[Sequence[Instance], Any], Sequence[Result | None]] | None = None
+    batch: int = 500
     uses: Callable[[Instance], Sequence[str]] | None = None

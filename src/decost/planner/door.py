@@ -52,8 +52,8 @@ _MODULES = {
     "pomo": ("decost.inference.policy", "POMO"),
     "search": ("decost.search.search", "METHOD"),
 }
-BATCH, BATCH_NODES = 500, 25_000
-"""Most instances that a method for many at once gets at a time, and about how many nodes in all:
+BATCH_NODES = 25_000
+"""About how many nodes the instances have in all that a method for many at once gets at a time:
 they are handed over together, and where they are large that would be too late."""
 
 TELL = 0.05
@@ -530,7 +530,7 @@ def _bundle_size(method: Method, instances: Sequence[Instance], workers: int) ->
     if method.many is None:
         return max(1, min(32, len(instances) // (8 * workers)))
     largest = max((one.nodes for one in instances), default=1)
-    most = max(1, min(BATCH, BATCH_NODES // largest))
+    most = max(1, min(method.batch, BATCH_NODES // largest))
     rounds = -(-len(instances) // (most * workers))  # each keeps all threads busy
     return max(1, -(-len(instances) // max(1, rounds * workers)))
 
@@ -583,7 +583,7 @@ def _run(method: Method, options: Options, instance: Instance) -> Result:
     result = method.function(instance, options)
     if start is not None:
         result = _no_worse(result, start)
-    return _signed(result, method, options, clock() - begin)
+    return _with_reasons(result.signed(method.name, options.seed, clock() - begin))
 
 
 def _best_start(instance: Instance, start: Solution) -> tuple[Solution, Solution | None]:
@@ -650,7 +650,10 @@ def _run_many(
     begin = clock()
     results = method.many(instances, options)
     share = (clock() - begin) / max(1, len(instances))
-    return [result and _signed(result, method, options, share) for result in results]
+    for result in results:
+        if result is not None:
+            result.sign(method.name, options.seed, share)
+    return [result and _with_reasons(result) for result in results]
 
 
 def _require_able(method: Method, instance: Instance) -> None:
@@ -672,8 +675,7 @@ _CANNOT: dict[Feature, str] = {
 }
 
 
-def _signed(result: Result, method: Method, options: Options, runtime: float) -> Result:
-    result = result.signed(method.name, options.seed, runtime)
+def _with_reasons(result: Result) -> Result:
     if not result.instance.any_required:
         return result
     from decost.planner.requirements import with_reasons

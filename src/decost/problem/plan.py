@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -57,9 +58,39 @@ class Solution:
 
     routes: tuple[Route, ...]
 
+    _numbers: ClassVar[FloatArray | None] = None  # of a plan whose visits are not made yet
+
+    @classmethod
+    def unread(cls, numbers: FloatArray) -> Solution:
+        """Make a plan with one route, whose visits are made when they are first asked for.
+
+        To make those of a large set takes about as long as to solve it, and holds up other threads.
+
+        Parameters
+        ----------
+        numbers
+            When the vehicle leaves and when it is at its end; then the stops, and after them all
+            arrivals, starts, stays, ends and profits.
+        """
+        plan = object.__new__(cls)
+        object.__setattr__(plan, "_numbers", numbers)
+        return plan
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Make the routes, if it is these that are not there yet."""
+            if name == "routes" and (numbers := self._numbers) is not None:
+                object.__setattr__(self, "routes", (_route_of(numbers),))
+                object.__setattr__(self, "_numbers", None)
+            return object.__getattribute__(self, name)
+
     @property
     def profit(self) -> float:
         """Profit of all routes."""
+        numbers = self._numbers
+        if numbers is not None:
+            return float(sum(numbers[2 + (len(numbers) - 2) * 5 // 6 :].tolist()))
         return sum(route.profit for route in self.routes)
 
     @property
@@ -69,6 +100,14 @@ class Solution:
 
     def __repr__(self) -> str:
         return f"Solution(profit {self.profit:g}, visits {[len(r.visits) for r in self.routes]})"
+
+
+def _route_of(numbers: FloatArray) -> Route:
+    """Make a route of the numbers of `Solution.unread`."""
+    depart, finish = numbers[:2].tolist()
+    stops, *times = numbers[2:].reshape(6, -1).tolist()
+    rows = zip(map(int, stops), *times, repeat(0), strict=False)
+    return Route(tuple(map(Visit._make, rows)), finish, depart)
 
 
 def stay_profits(
