@@ -14,6 +14,8 @@ from decost.exact.labels import (
     DONE,
     FULL,
     LABELS,
+    LEFT,
+    MORE,
     PROVE,
     Attempt,
     Store,
@@ -128,18 +130,24 @@ def test_penalties_improve_the_bound() -> None:
     assert 30 <= state[1] < 31
 
 
-def test_growing_keeps_the_labels() -> None:
-    """A store that is too small is doubled, again and again, and the result is the same."""
+@pytest.mark.parametrize("work", [60, 10**6])
+def test_growing_keeps_the_labels(work: int) -> None:
+    """A store that is too small is doubled, again and again, and the result is the same.
+
+    So it is if there is only some work to do, of which after each time the rest is done.
+    """
     random = np.random.default_rng(7)
     instance = Instance(budget=3, xy=random.random((8, 2)), reward=random.integers(1, 9, 8))
     problem = Problem.of(instance)
     profits = []
     for capacity in (1, 4000):
         store = planted(problem, capacity, 2)
-        grown = 0
-        while extend_labels(*problem, no_bounds(), store, 0.0, PROVE, 10**6) == FULL:
+        grown, left = 0, work
+        while (answer := extend_labels(*problem, no_bounds(), store, 0.0, PROVE, left)) == FULL:
+            left = int(store.counter[LEFT])
             store = grow(store)
             grown += 1
+        assert answer == (DONE if work > 1000 else MORE)
         assert (grown > 0) == (capacity == 1)
         route = route_of(problem.network, store, int(store.counter[BEST]))
         profits.append((float(store.best[0]), route.tolist(), int(store.counter[LABELS])))

@@ -23,6 +23,7 @@ from decost.exact.labels import (
     FULL,
     GUESS,
     LABELS,
+    LEFT,
     MORE,
     PROVE,
     QUEUED,
@@ -481,13 +482,10 @@ class Labels:
             for work in deadline.slices(seconds):
                 self._take_over_better_plan()
                 answer = extend_labels(*problem, bounds, self.store, self._grain, rule, work)
-                if answer == FULL:
-                    size = sum(array.nbytes for array in self.store)
-                    self.full = 3 * size > self._memory
-                    if self.full or size * COPY_TIME > deadline.left:
-                        break
-                    self.store = grow(self.store)
-                elif answer == DONE:
+                while answer == FULL and self._grow(deadline):
+                    left = int(self.store.counter[LEFT])
+                    answer = extend_labels(*problem, bounds, self.store, self._grain, rule, left)
+                if answer != MORE:
                     break
         finally:
             store = self.store
@@ -501,6 +499,15 @@ class Labels:
                 known.bound = max(known.value, min(known.bound, rounded(promised, self._grain)))
             self.done = answer == DONE
             known.proven = self.done and rule != GUESS
+
+    def _grow(self, deadline: Deadline) -> bool:
+        """Make more room for labels, if there is memory and time for it."""
+        size = sum(array.nbytes for array in self.store)
+        self.full = 3 * size > self._memory
+        if self.full or size * COPY_TIME > deadline.left:
+            return False
+        self.store = grow(self.store)
+        return True
 
     def _take_over_better_plan(self) -> None:
         """If somebody else has a better plan, look only for routes that are better than it."""

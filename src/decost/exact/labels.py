@@ -21,7 +21,7 @@ from decost.timeline.network import Network, reduced_network
 from decost.timeline.profile import dominates
 from decost.timeline.steps import Front, Start, finish, follow, reach, serve, travel_time
 
-LABELS, PIECES, QUEUED, BEST = 0, 1, 2, 3
+LABELS, PIECES, QUEUED, BEST, LEFT = 0, 1, 2, 3, 4
 """Places in `Store.counter`."""
 
 DONE, MORE, FULL = 0, 1, 2
@@ -38,6 +38,10 @@ CLASSES = 8
 
 SAMPLES = 16
 """At how many times the bound of one label is taken, unless its store has room for more."""
+
+LOOKS = 5
+"""Power of two: how many nodes where a label might go, or others that it is compared with, are
+about as much work as one new label."""
 
 LABEL = np.dtype(
     [
@@ -90,7 +94,7 @@ def make_store(network: Network, capacity: int, classes: int) -> Store:
         heap_key=np.empty(capacity),
         heap_label=np.empty(capacity, dtype=np.int64),
         leading=np.empty((len(network.node), classes), dtype=np.int64),
-        counter=np.zeros(4, dtype=np.int64),
+        counter=np.zeros(5, dtype=np.int64),
         best=np.zeros(1),
         scratch=np.empty((most, 2)),
         outlook=np.empty((SAMPLES, 2)),
@@ -327,8 +331,13 @@ def beats(
 
 
 @inlined
-def settle(network: Network, graph: Graph, store: Store, new: int, rule: int, tiny: float) -> bool:
-    """Enter a label in its list unless it is dominated; remove those that it dominates."""
+def settle(
+    network: Network, graph: Graph, store: Store, new: int, rule: int, tiny: float
+) -> tuple[bool, int]:
+    """Enter a label in its list unless it is dominated; remove those that it dominates.
+
+    The answer is whether it is entered, and with how many others it was compared.
+    """
     label, leading = store.label, store.leading
     node = label[new].node
     most = label[new].most
@@ -339,12 +348,14 @@ def settle(network: Network, graph: Graph, store: Store, new: int, rule: int, ti
         mine = int(classes * (label[new].time - network.node[node].open) / width)
         mine = max(0, min(classes - 1, mine))
     before = -1
+    compared = 0
     for c in range(mine + 1):
         before = -1
         at = leading[node, c]
         while at >= 0 and label[at].most >= most - tiny:
+            compared += 1
             if beats(network, graph, store, at, new, rule, tiny):
-                return False
+                return False, compared
             before = at
             at = label[at].following
     if before < 0:
@@ -357,6 +368,7 @@ def settle(network: Network, graph: Graph, store: Store, new: int, rule: int, ti
         before = new if c == mine else -1
         at = leading[node, c] if before < 0 else label[before].following
         while at >= 0:
+            compared += 1
             after = label[at].following
             if not beats(network, graph, store, new, at, rule, tiny):
                 before = at
@@ -367,7 +379,7 @@ def settle(network: Network, graph: Graph, store: Store, new: int, rule: int, ti
                 else:
                     label[before].following = after
             at = after
-    return True
+    return True, compared
 
 
 @lean
@@ -528,6 +540,9 @@ def extend_labels(
 ) -> int:
     """Extend the labels of the queue to all nodes that can follow, about `work` times in all.
 
+    What comes to nothing counts as work, too, or it might take a thousand times longer. `LEFT` says
+    how much was not done.
+
     With bounds, the label that promises most comes first, and only those are kept that promise
     more than the best route so far (by `grain`, of which all profits are multiples); without,
     the earliest comes first. The rule `EVERY` leaves the best route as it was given.
@@ -540,6 +555,7 @@ def extend_labels(
     bounded = len(bounds.best) > 0
     progress = max(tiny, grain * (1 - 1e-6))
     while work > 0:
+        counter[LEFT] = work
         if counter[QUEUED] == 0 or (bounded and store.heap_key[0] < best[0] + progress):
             return DONE
         old = store.heap_label[0]
@@ -556,7 +572,7 @@ def extend_labels(
         pop(store)
         if label[old].dead == 1:
             continue
-        work -= 1
+        work -= 1 + (arcs >> LOOKS)
         front = leave_node(network, store, old)
         if network.stop[node] >= 0:
             whole = finish(network, front, network.end, store.scratch, 0)
@@ -590,7 +606,9 @@ def extend_labels(
                 key = upper_bound(network, graph, bounds, store, new)
                 if key < best[0] + progress:
                     continue
-            if settle(network, graph, store, new, rule, tiny):
+            entered, compared = settle(network, graph, store, new, rule, tiny)
+            work -= compared >> LOOKS
+            if entered:
                 counter[LABELS] += 1
                 counter[PIECES] += start.pieces
                 push(store, key, new)
