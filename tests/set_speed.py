@@ -1,14 +1,15 @@
 """Measure `solve_many` with `exact`: two threads against one, and against the code of elsewhere.
 
-`python tests/set_speed.py [FOLDER]`: FOLDER is a clone with other code. Every line is a setting
-of the paper; each figure is the median of rounds in which all are measured in turn. "old/new"
-compares CPU seconds of one thread, which hardly depend on what else the computer does. "two
-threads" compares seconds by the clock, which do: it needs two idle cores. "more CPU" is what the
-second thread costs.
+`python tests/set_speed.py [FOLDER] [--times N]`: FOLDER is a clone with other code; with N, sets
+are so many times as long. Every line is a setting of the paper; each figure is the median of rounds
+in which all are measured in turn. "old/new" compares CPU seconds of one thread, which hardly depend
+on what else the computer does. "two threads" compares seconds by the clock, which do: it needs two
+idle cores. "more CPU" is what the second thread costs.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -66,11 +67,17 @@ class Solver:
         return seconds, cpu, profit
 
 
-def main(folders: list[str]) -> None:
+def main() -> None:
     """Print a line for every setting."""
-    new, *others = (Solver(path) for path in (HERE, *(Path(one) / "src" for one in folders)))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--times", type=int, default=1)
+    given = parser.parse_args()
+    new = Solver(HERE)
+    others = [] if given.folder is None else [Solver(given.folder / "src")]
     print("nodes window  ms/plan  two threads  more CPU ", *("old/new" for _ in others))
-    for (nodes, window), count in SETTINGS.items():
+    for (nodes, window), short in SETTINGS.items():
+        count = given.times * short
         each, faster, more, ratios = [], [], [], []
         for seed in range(ROUNDS):
             one, cpu, profit = new.solve(nodes, window, count, seed, 1)
@@ -89,4 +96,4 @@ def main(folders: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:2])
+    main()

@@ -100,7 +100,7 @@ def test_bounds_hold_on_any_grid(seed: int) -> None:
         bounds = make_bounds(*problem, grid, penalty * random.choice([0, 1, 10]))
         assert bounds.root[0] >= best * (1 - 1e-9)
         store = planted(problem, 200, 4)
-        assert extend_labels(*problem, no_bounds(), store, 0.0, PROVE, 10**6) == DONE
+        assert extend_labels(*problem, no_bounds(), store, 0.0, PROVE, 10**6, True) == DONE
         label = int(store.counter[BEST])
         while label > 0:
             assert upper_bound(*problem, bounds, store, label) >= best * (1 - 1e-9)
@@ -143,7 +143,8 @@ def test_growing_keeps_the_labels(work: int) -> None:
     for capacity in (1, 4000):
         store = planted(problem, capacity, 2)
         grown, left = 0, work
-        while (answer := extend_labels(*problem, no_bounds(), store, 0.0, PROVE, left)) == FULL:
+        bounds, rest = no_bounds(), (0.0, PROVE)
+        while (answer := extend_labels(*problem, bounds, store, *rest, left, True)) == FULL:
             left = int(store.counter[LEFT])
             store = grow(store)
             grown += 1

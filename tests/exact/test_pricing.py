@@ -43,7 +43,7 @@ def search(problem: Problem, best: float, rule: int) -> Store:
     """Extend all labels."""
     store = make_store(problem.network, 3000, 4)
     plant_root(problem.network, store, best)
-    while (answer := extend_labels(*problem, no_bounds(), store, 0.0, rule, 10**7)) == FULL:
+    while (answer := extend_labels(*problem, no_bounds(), store, 0.0, rule, 10**7, True)) == FULL:
         store = grow(store)
     assert answer == DONE
     return store

@@ -481,10 +481,9 @@ class Labels:
         try:
             for work in deadline.slices(seconds):
                 self._take_over_better_plan()
-                answer = extend_labels(*problem, bounds, self.store, self._grain, rule, work)
+                answer = self._extend(bounds, rule, work)
                 while answer == FULL and self._grow(deadline):
-                    left = int(self.store.counter[LEFT])
-                    answer = extend_labels(*problem, bounds, self.store, self._grain, rule, left)
+                    answer = self._extend(bounds, rule, int(self.store.counter[LEFT]))
                 if answer != MORE:
                     break
         finally:
@@ -499,6 +498,9 @@ class Labels:
                 known.bound = max(known.value, min(known.bound, rounded(promised, self._grain)))
             self.done = answer == DONE
             known.proven = self.done and rule != GUESS
+
+    def _extend(self, bounds: Bounds, rule: int, work: int) -> int:
+        return extend_labels(*self._problem, bounds, self.store, self._grain, rule, work, True)
 
     def _grow(self, deadline: Deadline) -> bool:
         """Make more room for labels, if there is memory and time for it."""

@@ -537,11 +537,12 @@ def extend_labels(
     grain: float,
     rule: int,
     work: int,
+    whole: bool,
 ) -> int:
     """Extend the labels of the queue to all nodes that can follow, about `work` times in all.
 
-    What comes to nothing counts as work, too, or it might take a thousand times longer. `LEFT` says
-    how much was not done.
+    If the `whole` work is to count, what comes to nothing does, too, which may take a thousand
+    times longer than the labels that are kept. `LEFT` says how much was not done.
 
     With bounds, the label that promises most comes first, and only those are kept that promise
     more than the best route so far (by `grain`, of which all profits are multiples); without,
@@ -572,13 +573,13 @@ def extend_labels(
         pop(store)
         if label[old].dead == 1:
             continue
-        work -= 1 + (arcs >> LOOKS)
+        work -= 1 + ((arcs >> LOOKS) if whole else 0)
         front = leave_node(network, store, old)
         if network.stop[node] >= 0:
-            whole = finish(network, front, network.end, store.scratch, 0)
-            label[old].whole = whole
-            if whole > best[0] and rule != EVERY:
-                best[0] = whole
+            profit = finish(network, front, network.end, store.scratch, 0)
+            label[old].whole = profit
+            if profit > best[0] and rule != EVERY:
+                best[0] = profit
                 counter[BEST] = old
         samples = 0
         least = -np.inf
@@ -607,7 +608,7 @@ def extend_labels(
                 if key < best[0] + progress:
                     continue
             entered, compared = settle(network, graph, store, new, rule, tiny)
-            work -= compared >> LOOKS
+            work -= (compared >> LOOKS) if whole else 0
             if entered:
                 counter[LABELS] += 1
                 counter[PIECES] += start.pieces
@@ -626,7 +627,7 @@ class Attempt(NamedTuple):
 def try_small(network: Network, graph: Graph, store: Store, work: int) -> int:
     """Extend labels from the start without bounds."""
     plant_root(network, store, 0.0)
-    return extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work)
+    return extend_labels(network, graph, no_bounds(), store, 0.0, PROVE, work, False)
 
 
 @jit
@@ -679,7 +680,7 @@ def values_after(
         visited = before[0].copy()
         visited[stop >> 6] |= np.int64(1) << (stop & 63)
         plant(store, start, visited, -np.inf)
-        if extend_labels(network, graph, bounds, store, 0.0, PROVE, 1 << 60) == FULL:
+        if extend_labels(network, graph, bounds, store, 0.0, PROVE, 1 << 60, False) == FULL:
             return False
         values[node] = store.best[0]
     return True
