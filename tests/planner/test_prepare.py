@@ -68,6 +68,7 @@ assert solved > 10
 
 
 CALLED = """
+import dis
 import sys
 from types import CodeType, FunctionType
 
@@ -98,8 +99,10 @@ for method in sys.argv[1:]:
 called = {}
 for function in functions():
     for code in codes(function.__code__):
-        for name in code.co_names:
-            kernel = function.__globals__.get(name)
+        for step in dis.get_instructions(code):
+            if step.opname != "LOAD_GLOBAL":
+                continue
+            kernel = function.__globals__.get(step.argval)
             if hasattr(kernel, "nopython_signatures") and not isinstance(kernel, type):
                 called[kernel] = f"{kernel.__name__}, called by {function.__qualname__}"
 assert len(called) > 20, called
