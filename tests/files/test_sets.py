@@ -166,6 +166,16 @@ def test_goes_on(
     assert some.names() == {"plans.jsonl"}
 
 
+def test_what_is_torn_is_cut_off(some: Set, expected: list[dict[str, Any]]) -> None:
+    """Nothing of it stays in the part, also if the next run ends before it has a line."""
+    some.break_off(3)
+    whole = some.part.read_bytes()
+    for damage in (add_half, add_nothing_but_zeros):
+        some.part.write_bytes(damage(whole))
+        some.break_off(3)
+        assert some.part.read_bytes() == whole
+
+
 def test_in_any_order(some: Set, expected: list[dict[str, Any]]) -> None:
     """Lines are kept as they come, and put in order in the end; --json prints all of them."""
     some.break_off(3)

@@ -88,6 +88,14 @@ def test_dropped_on_its_way() -> None:
     assert check(LINE, result.solution) == []
 
 
+def test_closed_before_it_arrives() -> None:
+    """If b, to which it is on its way, closes at 4 now, it is there at 5 and drives on to c."""
+    closing = LINE.replace(close=[0, 20, 4, 20])
+    result = replan(closing, short_plan(), 3.5)
+    assert visits(result.solution) == [(1, 2, 1), (3, 7, 3)]
+    assert check(closing, result.solution) == []
+
+
 def test_again_after_a_way_round() -> None:
     """Nobody is where a plan goes by a way round before the plan says so.
 
