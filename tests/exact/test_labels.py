@@ -186,3 +186,20 @@ def test_a_short_cut_home_cannot_be_left_out() -> None:
     assert brute_force(instance) == 27
     assert solve_small(instance.arrays, Attempt(10**6, CAPACITY))[1] == 27
     assert np.isinf(Problem.of(instance).graph.worth[0])
+
+
+def test_what_fits_between_may_be_better_before() -> None:
+    """All is at one place: stop 1 until 5.5, 5 units at rate 5; stop 2 at 5 sharp, stop 3 at 6.
+
+    There is always time for 1 between the others, but then it has one unit: first it is best, 27.
+    """
+    instance = Instance(
+        budget=10,
+        xy=[[0, 0]] * 4,
+        open=[0, 0, 5, 6],
+        close=[0, 5.5, 5, 6],
+        reward=[0, 0, 1, 1],
+        pieces=[[], [[5, 5]], [], []],
+    )
+    assert brute_force(instance) == 27
+    assert solve_small(instance.arrays, Attempt(10**6, CAPACITY))[1] == 27

@@ -44,11 +44,14 @@ def problems():
     yield Instance(budget=20, travel=random.integers(1, 9, (41, 41)), reward=scores)
     yield from decost.generate("paper", nodes=150, window=1000, seed=1)
     yield Instance(budget=1, xy=[[0, 0]])
+    for vehicles in (1, 2):
+        yield from decost.generate("mixed", nodes=101, seed=3, vehicles=vehicles)
 
 
 method = decost.prepare(sys.argv[1]).name
+fields = decost.get_method(method).options.model_fields
 options = {"time_limit": 0.3}
-if "iterations" in decost.get_method(method).options.model_fields:
+if "iterations" in fields:
     options = {"iterations": 3}  # as much as matters, however fast the machine is
 before = compiled()
 assert any(before.values())
@@ -56,8 +59,11 @@ if method == "columns":  # it is called late in a search, or never
     assert before["decost.exact.completion", "bounds_of"]
 solved = 0
 for instance in problems():
+    begin = {}
+    if instance.nodes > 100 and "start" in fields:
+        begin = {"start": decost.make_solution(instance, [], [])}
     try:
-        decost.solve(instance, method, **options)
+        decost.solve(instance, method, **options, **begin)
         solved += 1
     except decost.MethodError:
         continue

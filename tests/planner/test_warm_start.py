@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -355,34 +352,3 @@ def test_time_limit_is_kept(improving: str, family: str, vehicles: int, seconds:
     with within(seconds + LATE):
         result = decost.solve(instance, improving, time_limit=seconds)
     assert check(instance, result.solution) == []
-
-
-PREPARED = """
-import json, sys
-import decost
-from numba.core.dispatcher import Dispatcher
-
-def loaded():
-    modules = [module for name, module in sys.modules.items() if name.startswith("decost")]
-    kernels = {f for m in modules for f in vars(m).values() if isinstance(f, Dispatcher)}
-    return {f"{f.__module__}.{f.__name__}": len(f.signatures) for f in kernels}
-
-instances = [
-    decost.generate("mixed", nodes=101, seed=3, vehicles=vehicles)[0]
-    for vehicles in ((1, 2) if "teams" in decost.get_method(sys.argv[1]).can else (1,))
-]
-decost.prepare(sys.argv[1])
-before = loaded()
-for instance in instances:
-    start = decost.make_solution(instance, [], [])
-    decost.solve(instance, sys.argv[1], time_limit=0.5, start=start)
-print(json.dumps([name for name, count in loaded().items() if count > before.get(name, 0)]))
-"""
-
-
-def test_all_is_prepared(improving: str) -> None:
-    """Once a method is prepared, nothing is compiled or loaded in the time that it is given."""
-    done = subprocess.run(
-        [sys.executable, "-c", PREPARED, improving], capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == []
