@@ -203,3 +203,24 @@ def test_what_fits_between_may_be_better_before() -> None:
     )
     assert brute_force(instance) == 27
     assert solve_small(instance.arrays, Attempt(10**6, CAPACITY))[1] == 27
+
+
+def test_more_by_now_is_not_more_in_the_end() -> None:
+    """Nothing is away but 5 from 3; before 4 there is time for 1 and 2, or for 3; 5 is at 1 sharp.
+
+    Who has been at 1 and 2 has 10 at 4, and more if it leaves later; who has been at 3 has 9, but
+    can still earn the 10 of 2 after 5, which makes 9 + 1 + 100 + 10.
+    """
+    travel = np.zeros((6, 6))
+    travel[3, 5] = 0.4
+    instance = Instance(
+        budget=20,
+        travel=travel,
+        open=[0, 0, 0, 0, 1, 1],
+        close=[0, 0, 5, 0, 20, 1],
+        reward=[0, 0, 10, 9, 1, 100],
+        min_stay=[0, 0.5, 0.5, 1, 0, 0],
+        pieces=[[], [[5, 10]], [], [], [], []],
+    )
+    assert brute_force(instance) == 120
+    assert solve_small(instance.arrays, Attempt(10**6, CAPACITY))[1] == 120
