@@ -617,6 +617,30 @@ def test_files_are_summed_up_by_class_and_vehicles() -> None:
     ]
 
 
+def test_methods_are_compared_on_files(tmp_path: Path) -> None:
+    """Gaps to the best plan of any method, or to what is known, by hand."""
+    known = tmp_path / "known.csv"
+    known.write_text("instance,profit,status\nc101,100,lower bound\nr101,10,lower bound\n")
+    rows = [
+        made(method, file, profit, "1 vehicle", bound=None, seconds=0.25)
+        for method, file, profit in (
+            *(("greedy", "c101", 80), ("greedy", "c102", 50), ("greedy", "r101", 20)),
+            *(("search", "c101", 95), ("search", "c102", 40), ("search", "r101", 15)),
+        )
+    ]
+    config = optw.OptwConfig(methods=contenders("greedy, search"), known=known)
+    lines = optw.summarise(config, rows)["methods"]
+    names = ("method", "files", "number", "gap to the best (%)", "largest gap (%)", "time (ms)")
+    assert [tuple(line[name] for name in names) for line in lines] == [
+        ("greedy", "c1*", "2", "10.00", "20.00", "250"),
+        ("greedy", "all", "3", "6.67", "20.00", "250"),
+        ("greedy", "r1*", "1", "0.00", "0.00", "250"),
+        ("search", "c1*", "2", "12.50", "20.00", "250"),
+        ("search", "all", "3", "16.67", "25.00", "250"),
+        ("search", "r1*", "1", "25.00", "25.00", "250"),
+    ]
+
+
 def test_a_public_file_is_solved(tmp_path: Path, data: Path) -> None:
     """One file from reading to the summary: the published optimum, proven."""
     config = optw.OptwConfig(
@@ -750,6 +774,23 @@ def test_general(tmp_path: Path) -> None:
             profits = [decost.solve(one, method=method, **options).profit for one in instances]
             missed = [100 * (1 - a / b) for a, b in zip(profits, best, strict=True)]
             assert float(row["gap (%)"]) == pytest.approx(sum(missed) / 3, abs=0.006)
+
+
+def test_general_leaves_out_what_a_method_cannot_plan_for(tmp_path: Path) -> None:
+    """`ils` plans for one vehicle without required stops: it has no line for people."""
+    config = general.BENCH.config(
+        "quick",
+        settings="8:100, 6:100:2:people",
+        count="2",
+        methods="ils iterations=2, greedy",
+        prover="search iterations=20",
+    )
+    rows = run(general.BENCH, config, Folders(tmp_path))
+    assert [(row["setting"], row["method"]) for row in rows] == [
+        ("n=8, TW=100", "ils iterations=2"),
+        ("n=8, TW=100", "greedy"),
+        ("people n=6, TW=100, 2 vehicles", "greedy"),
+    ]
 
 
 def test_people(tmp_path: Path) -> None:

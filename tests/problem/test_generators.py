@@ -488,3 +488,23 @@ def test_rewards_are_like_benchmark_files() -> None:
         timed = (one.close - one.open < one.budget - 1e-9).mean()
         kinds.add((variable, timed > 0.9))
     assert kinds == {(False, False), (False, True), (True, False), (True, True)}
+
+
+def test_days_have_appointments() -> None:
+    """All kinds of hours, moments that are worth more than most, long stays, ends elsewhere."""
+    drawn = generate("days", nodes=20, count=60, seed=3)
+    assert {one.separate_end for one in drawn} == {False, True}
+    kinds: dict[str, list[float]] = {"always": [], "hours": [], "moment": []}
+    for one in drawn:
+        width = (one.close - one.open)[1:] / one.budget
+        of = np.repeat(np.arange(20), np.diff(one.piece_start))
+        most = one.reward + np.bincount(of, one.piece_rate * one.piece_length, minlength=20)
+        worth = most[1:] / most[1:].mean()
+        for name, those in (
+            ("always", np.isinf(width)),
+            ("hours", np.isfinite(width) & (width > 0.05)),
+            ("moment", width < 0.02),
+        ):
+            kinds[name] += worth[those].tolist()
+    assert min(map(len, kinds.values())) > 100
+    assert np.mean(kinds["moment"]) > np.mean(kinds["hours"])

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from statistics import fmean
 
-from decost.bench.measure import contest
-from decost.bench.schema import Bench, Config, Row, Tables
+from decost.bench.measure import versus
+from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
 from decost.bench.tables import digits, grouped
 from decost.method.result import gap_of
+from decost.planner.door import can_plan
+
+
+def list_tasks(config: Config, folders: Folders) -> list[Task]:
+    """List the tasks of the prover and of all methods, on the settings that they can plan for."""
+    tasks: list[Task] = []
+    for one in config.settings:
+        names = range(one.size(config.count))
+        source = partial(one.instances, config.count)
+        able = tuple(
+            contender
+            for contender in config.methods
+            if all(can_plan(contender.method, instance) for instance in source())
+        )
+        some = config.model_copy(update={"methods": able})
+        tasks += versus(some, one.name, source, names, one.vehicles)
+    return tasks
 
 
 def summarise(config: Config, rows: Sequence[Row]) -> Tables:
-    """Make a line for each setting and method; gaps are to the best plan, proven or not.
+    """Make a line for each setting and method that can plan for it.
+
+    Gaps are to the best plan, proven or not.
 
     A plan that leaves out a required stop, though nobody proved that it must, is not the best.
     """
@@ -28,7 +48,9 @@ def summarise(config: Config, rows: Sequence[Row]) -> Tables:
     table = []
     for setting in config.settings:
         for contender in config.methods:
-            some = groups[setting.name, contender]
+            some = groups.get((setting.name, contender))
+            if some is None:
+                continue
             keys = [(row["setting"], row["instance"]) for row in some]
             gaps = [
                 100 * max(0.0, gap_of(row["profit"], best[of]) or 0.0)
@@ -49,4 +71,4 @@ def summarise(config: Config, rows: Sequence[Row]) -> Tables:
     return {"": table}
 
 
-BENCH = Bench.load("general", __doc__, Config, contest, summarise)
+BENCH = Bench.load("general", __doc__, Config, list_tasks, summarise)

@@ -18,7 +18,7 @@ from decost.bench import BenchError
 from decost.bench.instances import file_names, list_files, read_files
 from decost.bench.measure import solving_tasks
 from decost.bench.schema import Bench, Config, Folders, Row, Tables, Task
-from decost.bench.tables import Table, grouped, read_toml
+from decost.bench.tables import Table, digits, grouped, read_toml
 
 
 class OptwConfig(Config):
@@ -76,7 +76,10 @@ def read_known(path: Path | None) -> dict[tuple[str, int], Known]:
 
 
 def summarise(config: OptwConfig, rows: Sequence[Row]) -> Tables:
-    """Make a line for each file; sum them up by what is known, and by class and vehicles."""
+    """Make a line for each file; sum them up by what is known, and by class and vehicles.
+
+    Several methods are also compared with each other.
+    """
     known = read_known(config.known)
     solved = []
     for row in rows:
@@ -92,6 +95,7 @@ def summarise(config: OptwConfig, rows: Sequence[Row]) -> Tables:
     )
     every = ", ".join(map(str, sorted({one["vehicles"] for one in solved})))
     last = _sum(solved)
+    several = {"methods": _compare(config, solved)} if len(config.methods) > 1 else {}
     return {
         "": [_line(one) for one in solved],
         "summary": [
@@ -105,7 +109,38 @@ def summarise(config: OptwConfig, rows: Sequence[Row]) -> Tables:
             ),
             {"files": "all", "vehicles": every} | last,
         ],
+        **several,
     }
+
+
+def _compare(config: OptwConfig, solved: Sequence[Mapping[str, Any]]) -> Table:
+    """Say what plans of each method miss of the best that any has found or that is known."""
+    best = {}
+    for one in solved:
+        of = one["file"], one["vehicles"]
+        known = one["known"].profit if one["known"] else 0.0
+        best[of] = max(best.get(of, 0.0), known, one["profit"])
+    rows = [
+        {**one, "class": f"{name}*", "behind": _missed(one["profit"], best[of])}
+        for one in solved
+        for of in [(one["file"], one["vehicles"])]
+        for name in (one["file"][:-2], "")
+    ]
+    table = []
+    for (method, files, vehicles), some in grouped(rows, "contender", "class", "vehicles").items():
+        gaps = [one["behind"] for one in some]
+        table.append(
+            {
+                "method": str(method),
+                "files": "all" if files == "*" else files,
+                "vehicles": str(vehicles),
+                "number": str(len(some)),
+                "gap to the best (%)": f"{fmean(gaps):.2f}",
+                "largest gap (%)": f"{max(gaps):.2f}",
+                "time (ms)": digits(1000 * fmean(one["seconds"] for one in some)),
+            }
+        )
+    return table
 
 
 def require_agreement(row: Row, file: str, known: Known | None) -> None:

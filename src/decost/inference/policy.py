@@ -54,6 +54,11 @@ class WalkOptions(Options):
     symmetries: bool = Field(
         default=True, description="the eight positions of the square, of which the best counts"
     )
+    drawn: bool = Field(
+        default=True,
+        description="our network draws its routes in all positions but the first (on the CPU);"
+        " else all take the likeliest",
+    )
     samples: int = Field(
         default=0, ge=0, le=10**5, description="routes drawn at random besides the likeliest"
     )
@@ -143,14 +148,18 @@ def _plan(
     options: WalkOptions,
     deadline: Deadline,
 ) -> list[Result]:
-    turning = options.symmetries and any(instance.xy is not None for instance in instances)
+    drawn = options.drawn and isinstance(planner, PrefixPlanner)
+    turning = options.symmetries and (
+        drawn or any(instance.xy is not None for instance in instances)
+    )
     samples = SYMMETRIES if turning else 1
+    random = random_state(options.seed) if turning and drawn else LIKELIEST
     team = _Team(planner, options, deadline)
-    best = team.best_plans(instances, LIKELIEST, samples, turning=turning)
+    best = team.best_plans(instances, random, samples, turning=turning)
     own = [row for row, instance in enumerate(instances) if not instance.alike]
     if own and deadline.left > 0:  # who leaves first makes a difference
         others = team.best_plans(
-            [instances[row] for row in own], LIKELIEST, samples, turning=turning, backwards=True
+            [instances[row] for row in own], random, samples, turning=turning, backwards=True
         )
         for row, found in zip(own, others, strict=True):
             best[row] = max(best[row], found, key=itemgetter(0))

@@ -178,6 +178,8 @@ def _walk(
     for b in range(len(tables.size)):
         network = network_of(tables, b)
         state = begin(tables, b, network, samples, wish)
+        # In eight positions, an instance is drawn for as if it were alone.
+        random = wish.random.copy() if wish.turning else wish.random
         left = samples
         while left > 0:
             s = 0
@@ -208,7 +210,9 @@ def _walk(
                     if len(walks.logits) > 0:
                         for c in range(many):
                             walks.logits[b, one, state.steps[one], node[c]] = logit[c]
-                    c = choose(logit, node, many, state.held[one], wish.random)
+                    likeliest = wish.turning and one * SYMMETRIES < samples
+                    lots = random[:0] if likeliest else random
+                    c = choose(logit, node, many, state.held[one], lots)
                     move(tables, b, network, state, one, node[c], NO_SHARE, wish, walks)
             left = 0
             for s in range(samples):

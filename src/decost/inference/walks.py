@@ -34,7 +34,8 @@ class Wish(NamedTuple):
     optimal
         Whether stays will be optimal, or are those that the network predicts.
     random
-        State of a generator to draw nodes by; empty to take the likeliest.
+        State of a generator to draw nodes by; empty to take the likeliest. In the eight positions
+        our network takes the likeliest in the first one all the same.
     rows
         Which row of `seen` belongs to each instance, (batch,).
     seen

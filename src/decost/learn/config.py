@@ -249,9 +249,9 @@ class AntsConfig(RunConfig, HeatmapConfig):
 
 
 TRAINED = ("paper", "mixed", "free", "rewards")
-"""Families with equal vehicles from the depot and one alternative a stop."""
+"""Families that the exact teacher and REINFORCE are for."""
 
-IMITATED = (*TRAINED, "people")
+IMITATED = (*TRAINED, "days", "people")
 """Families of which plans of a search can be imitated."""
 
 

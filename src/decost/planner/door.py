@@ -656,6 +656,17 @@ def _run_many(
     return [result and _with_reasons(result) for result in results]
 
 
+def can_plan(method: str, instance: Instance) -> bool:
+    """Whether a method plans for all that an instance has.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method.
+    """
+    return all(feature in get_method(method).can for feature, _ in features_of(instance))
+
+
 def _require_able(method: Method, instance: Instance) -> None:
     needed = dict(features_of(instance))
     missing = [feature for feature in needed if feature not in method.can]

@@ -23,6 +23,7 @@ class MethodOptions(TypedDict, total=False):
     memory_limit: float
     weights: str
     symmetries: bool
+    drawn: bool
     samples: int
     beam: int
     stay_optimisation: bool

@@ -71,11 +71,13 @@ def generate(
         "people": days of people in a town, in minutes and kilometres: vehicles with hours, homes
         and speeds of their own, stops with opening hours, several alternatives, and some that
         are required. It takes neither `window` nor `budget`.
+        "days": a day out: stops that are always open, all day, for some hours, or only at a
+        moment, which is worth more than most; long stays; an end elsewhere now and then.
     nodes
         Depot and stops.
     window
-        The paper's TW. For "mixed" and "rewards" it scales the width of the windows, 100 being
-        wide ones.
+        The paper's TW. For "mixed", "rewards" and "days" it scales the width of the windows,
+        100 being wide ones.
     count
         Number of instances.
     seed
@@ -472,10 +474,71 @@ def _falling_pieces(random: np.random.Generator) -> FloatArray:
     return np.column_stack((rates, parts * random.uniform(15, 90)))
 
 
+def _days(
+    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
+) -> list[Instance]:
+    return [
+        _days_one(nodes, window, np.random.default_rng((draw.seed, k)), budget).replace(
+            name=f"days-n{nodes}-s{draw.seed}-{k}", vehicles=vehicles
+        )
+        for k in draw.numbers
+    ]
+
+
+def _days_one(
+    nodes: int, window: float, random: np.random.Generator, budget: float | None
+) -> Instance:
+    limit = random.uniform(3.0, 15.0) if budget is None else budget
+    elsewhere = bool(random.random() < 0.4)  # where the day ends
+    xy = random.random((nodes + elsewhere, 2))
+    stay = random.uniform(0.02, 0.15) * limit  # what most stops are worth staying for
+    kinds = random.dirichlet((1.0, 1.0, 1.0, 1.0))
+    kind = random.choice(4, size=nodes, p=kinds)  # always open, all day, some hours, appointments
+    width = np.array([np.inf, 0.9, 0.3, 0.01])[kind] * random.uniform(0.3, 1.1, nodes)
+    width *= limit * window / 100
+    timed = np.where(kind > 0, width, 0.0)
+    opens = np.maximum(0.0, random.uniform(-0.3 * timed, limit - 0.5 * timed))
+    opens[kind == 0] = 0.0
+    closes = opens + width
+    appointed = kind == 3
+    min_stay = np.where(
+        appointed | (random.random(nodes) < 0.7), random.uniform(0.1, 0.8, nodes) * stay, 0.0
+    )
+    pieces = [
+        np.empty((0, 2)) if appointed[k] and random.random() < 0.7 else _stay_pieces(stay, random)
+        for k in range(nodes)
+    ]
+    worth = random.uniform(0.2, 1.5, nodes) * np.where(appointed, random.uniform(0.7, 3.0), 0.5)
+    reward = np.where(appointed | (random.random(nodes) < 0.6), 5.0 * worth * stay, 0.0)
+    leave_by = np.where(
+        (random.random(nodes) < 0.4) & ~appointed,
+        closes + min_stay + random.uniform(0, 0.1, nodes) * limit,
+        np.inf,
+    )
+    return Instance(
+        budget=limit,
+        xy=xy,
+        separate_end=elsewhere,
+        open=opens,
+        close=closes,
+        leave_by=leave_by,
+        reward=reward,
+        min_stay=min_stay,
+        pieces=pieces,
+    )
+
+
+def _stay_pieces(stay: float, random: np.random.Generator) -> FloatArray:
+    number = int(random.integers(1, 4))
+    rates = np.sort(random.uniform(0.5, 10, number))[::-1]
+    return np.column_stack((rates, random.uniform(0.2, 1.2, number) * stay))
+
+
 FAMILIES: dict[str, Family] = {
     "paper": _paper,
     "mixed": _mixed,
     "free": _free,
     "rewards": _rewards,
     "people": _people,
+    "days": _days,
 }
