@@ -115,7 +115,7 @@ def summarise(config: OptwConfig, rows: Sequence[Row]) -> Tables:
 
 def _compare(config: OptwConfig, solved: Sequence[Mapping[str, Any]]) -> Table:
     """Say what plans of each method miss of the best that any has found or that is known."""
-    best = {}
+    best: dict[tuple[str, int], float] = {}
     for one in solved:
         of = one["file"], one["vehicles"]
         known = one["known"].profit if one["known"] else 0.0

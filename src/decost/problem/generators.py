@@ -41,6 +41,7 @@ class _Draw:
 
 
 Family: TypeAlias = Callable[[int, float, _Draw, float | None, int], list[Instance]]
+_Maker: TypeAlias = Callable[[int, float, np.random.Generator, float | None], Instance]
 
 
 def generate(
@@ -231,15 +232,20 @@ def _paper(
     ]
 
 
-def _mixed(
-    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
-) -> list[Instance]:
-    return [
-        _mixed_one(nodes, window, np.random.default_rng((draw.seed, k)), budget).replace(
-            name=f"mixed-n{nodes}-s{draw.seed}-{k}", vehicles=vehicles
-        )
-        for k in draw.numbers
-    ]
+def _one_by_one(family: str, make: _Maker) -> Family:
+    """Make a family of instances that are drawn one by one, each from a generator of its own."""
+
+    def draw_all(
+        nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
+    ) -> list[Instance]:
+        return [
+            make(nodes, window, np.random.default_rng((draw.seed, k)), budget).replace(
+                name=f"{family}-n{nodes}-s{draw.seed}-{k}", vehicles=vehicles
+            )
+            for k in draw.numbers
+        ]
+
+    return draw_all
 
 
 def _mixed_one(
@@ -300,17 +306,6 @@ def _free(
             close=np.full(nodes, np.inf),
         )
         for one in _paper(nodes, window, draw, budget, vehicles)
-    ]
-
-
-def _rewards(
-    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
-) -> list[Instance]:
-    return [
-        _rewards_one(nodes, window, np.random.default_rng((draw.seed, k)), budget).replace(
-            name=f"rewards-n{nodes}-s{draw.seed}-{k}", vehicles=vehicles
-        )
-        for k in draw.numbers
     ]
 
 
@@ -474,17 +469,6 @@ def _falling_pieces(random: np.random.Generator) -> FloatArray:
     return np.column_stack((rates, parts * random.uniform(15, 90)))
 
 
-def _days(
-    nodes: int, window: float, draw: _Draw, budget: float | None, vehicles: int
-) -> list[Instance]:
-    return [
-        _days_one(nodes, window, np.random.default_rng((draw.seed, k)), budget).replace(
-            name=f"days-n{nodes}-s{draw.seed}-{k}", vehicles=vehicles
-        )
-        for k in draw.numbers
-    ]
-
-
 def _days_one(
     nodes: int, window: float, random: np.random.Generator, budget: float | None
 ) -> Instance:
@@ -536,9 +520,9 @@ def _stay_pieces(stay: float, random: np.random.Generator) -> FloatArray:
 
 FAMILIES: dict[str, Family] = {
     "paper": _paper,
-    "mixed": _mixed,
+    "mixed": _one_by_one("mixed", _mixed_one),
     "free": _free,
-    "rewards": _rewards,
+    "rewards": _one_by_one("rewards", _rewards_one),
     "people": _people,
-    "days": _days,
+    "days": _one_by_one("days", _days_one),
 }
