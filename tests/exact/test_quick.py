@@ -21,6 +21,9 @@ def plain_instances(count: int) -> list[Instance]:
     found: list[Instance] = []
     while len(found) < count:
         one = odd_instance(random, int(random.integers(0, 6))).replace(travel=None)
+        if one.xy is not None and not one.separate_end and random.random() < 0.3:
+            end = random.random((1, 2)) * one.budget / 2
+            one = one.replace(xy=np.concatenate((one.xy, end)), separate_end=True)
         found.append(one.replace(speed=float(random.choice([1.0, 2.5])), begin=0.0))
     return found
 
