@@ -28,7 +28,8 @@ class RunConfig(Settings):
     )
     held_out: str = Field(
         default="",
-        description="names of files that are not trained on but measured, like c105,r104",
+        description="names of files that are not trained on but measured, like c105,r104; they do"
+        " not choose an epoch: with files the last one counts",
     )
     trained_on: str = Field(
         default="",
@@ -197,6 +198,10 @@ class TrainConfig(RunConfig, NetworkConfig):
 
     def sources(self) -> list[Source]:
         """Kinds of instances to train on, each as often as the others."""
+        if self.files and self.imitated:
+            if self.imitated != "files":
+                raise ValueError(f"imitated = {self.imitated}: with files, it can be files only")
+            return [Source("files", 0, 0.0, imitated=True)]
         words = self.imitated.split(",") if self.imitated else []
         return [*super().sources(), *(_source(word, imitated=True) for word in words)]
 

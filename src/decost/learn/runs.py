@@ -1,10 +1,9 @@
 """Training runs of any network, each in a folder of its own.
 
 It holds `config.json`, `checkpoint.safetensors` after every epoch (to resume from, bit for bit),
-`weights.safetensors` of the best epoch so far, `history.csv`, `curve.png`, and scalars for
-TensorBoard. All that
-is random is drawn from generators made of the seed, the epoch and the step, so that a checkpoint
-needs to know none of their states.
+`weights.safetensors` of the best epoch so far (on files: of the last), `history.csv`,
+`curve.png`, and scalars for TensorBoard. All that is random is drawn from generators made of the
+seed, the epoch and the step, so that a checkpoint needs to know none of their states.
 """
 
 from __future__ import annotations
@@ -85,7 +84,12 @@ class Run(Generic[ConfigT, NetworkT]):
 
     @property
     def best(self) -> int:
-        """Epoch with the smallest gap on the validation instances."""
+        """Epoch whose weights count: that with the smallest gap on the validation instances.
+
+        Of a run on files it is the last, so that files that are held out choose nothing.
+        """
+        if self.config.files:
+            return self.epoch
         gaps = [row["gap"] for row in self.history]
         return gaps.index(min(gaps))
 

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -494,7 +494,7 @@ def _imitated(
     left out counts as a part of all profit.
     """
     turns = turns_for(instances, seed)
-    expert = walk_plans(instances, turns, expert_plans(instances, config.rounds))
+    expert = walk_plans(instances, turns, _plans(config, instances))
     loss, count = imitation(network, expert)
     told = {"imitation": float(loss.detach()) / max(1, count)}
     imitate = max(_imitation_share(config, part), LEAST_IMITATION)
@@ -510,6 +510,23 @@ def _imitated(
         loss = loss + 100.0 * (1.0 - imitate) * reinforced / max(1, choices)
         told["missed"] = 1.0 - float(worth.mean())
     return loss, told
+
+
+def _plans(config: TrainConfig, instances: list[Instance]) -> list[list[list[int]]]:
+    """Find plans to imitate; those of files, which come again and again, are kept."""
+    if not config.files:
+        return expert_plans(instances, config.rounds)
+    kept = _kept_plans(config.rounds)
+    for one in instances:
+        if id(one) not in kept:
+            kept[id(one)] = one, expert_plans([one], config.rounds)[0]
+    return [kept[id(one)][1] for one in instances]
+
+
+@lru_cache(maxsize=1)
+def _kept_plans(rounds: int) -> dict[int, tuple[Instance, list[list[int]]]]:
+    """Keep plans of so many rounds, with their instances, so that no other has their id."""
+    return {}
 
 
 class _Examination:
