@@ -306,6 +306,15 @@ def test_ptar_and_stays(ptar: bool, optimal: bool, tmp_path: Path) -> None:
     assert all(("ptar_loss" in row) == ptar for row in run.history[1:])
 
 
+def test_stays_that_are_not_drawn(tmp_path: Path) -> None:
+    """Through the time, samples share their states also where their own stays are rewarded."""
+    changes = {"stay_optimisation": False, "through_time": True, "ptar": False}
+    run = trained(tmp_path, baseline="state", **changes)
+    assert changed(run, "routing")
+    assert changed(run, "staying")
+    assert 1 <= run.history[1]["routes"] <= run.config.samples
+
+
 def test_predicted_stays_earn_less(tmp_path: Path) -> None:
     """The same network, measured by its own stays, is farther from the optimum."""
     gaps = [

@@ -9,6 +9,7 @@ import pytest
 
 from decost import Instance, generate, solve, write
 from decost.exact.exact import values_to_go
+from decost.inference.weights import read_card
 from decost.learn import runs, train
 from decost.learn.config import TrainConfig
 from decost.learn.crew import Crew
@@ -69,6 +70,34 @@ def test_teacher(folder: Path, tmp_path: Path) -> None:
     assert 0 <= run.history[1]["regret"] < 1
 
 
+def test_files_that_are_held_out_choose_nothing(folder: Path, tmp_path: Path) -> None:
+    """The last epoch counts, also where none is better than the first, and none is too many."""
+    changes = {"files": str(folder), "held_out": "a", "epochs": 4, "patience": 1}
+    run = trained(tmp_path / "run", learning_rate=1e-12, **changes)
+    gaps = [row["gap"] for row in run.history]
+    assert gaps.index(min(gaps)) == 0
+    assert (run.epoch, run.best) == (4, 4)
+    assert read_card(tmp_path / "run" / "weights.safetensors")["epochs"] == 4
+
+
+def test_plans_of_a_search(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are imitated instead of exact values, and looked for once in each file."""
+    planned: list[int] = []
+    search = train.expert_plans
+
+    def note(some: list[Instance], rounds: int) -> list[list[list[int]]]:
+        planned.extend(instance.nodes for instance in some)
+        return search(some, rounds)
+
+    monkeypatch.setattr(train, "expert_plans", note)
+    changes = {"teacher": "exact", "files": str(folder), "held_out": "b", "imitated": "files"}
+    run = trained(tmp_path / "run", rounds=31, explored=2, imitation=0.5, **changes)
+    assert sorted(planned) == [6, 8, 9, 10]
+    assert run.history[1]["imitation"] > 0
+    assert "regret" not in run.history[1]
+    assert "--imitated files" in train.train_command(run.config)
+
+
 def test_some_files(folder: Path, tmp_path: Path) -> None:
     """Only the files that are named are trained on."""
     run = trained(tmp_path / "run", files=str(folder), held_out="a", trained_on="B, c", epochs=1)
@@ -94,6 +123,11 @@ def test_folders_that_do_not_fit(folder: Path, held_out: str, message: str, tmp_
         ({"held_out": "a"}, "files and held_out"),
         ({"trained_on": "a"}, "trained_on: names files"),
         ({"files": "some", "held_out": "a", "trained_on": "b,A"}, "trained_on = a: is held out"),
+        (
+            {"files": "some", "held_out": "a", "teacher": "exact", "imitated": "50:100"},
+            "imitated = 50:100: with files, it can be files only",
+        ),
+        ({"imitated": "files", "teacher": "exact"}, "'files' is not like"),
         ({"files": "some", "held_out": "a", "budget": 3}, "budget = 3.0: files have their own"),
         ({"baseline": "state", "network": "prefix"}, "baseline = state: needs samples"),
         ({"baseline": "state", "stay_optimisation": False}, "baseline = state: needs samples"),

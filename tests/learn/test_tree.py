@@ -15,7 +15,13 @@ from decost.inference.paper import STAY_DECODERS
 from decost.learn.features import Problems, load_problems
 from decost.learn.losses import reinforce_loss, repulsive_loss, time_allocation_ratio
 from decost.learn.network import PaperNetwork
-from decost.learn.rollout import Rollout, optimal_profit, roll_out, stay_profits
+from decost.learn.rollout import (
+    Rollout,
+    optimal_profit,
+    predicted_profit,
+    roll_out,
+    stay_profits,
+)
 from decost.learn.tree import Harvest, Recipe, sample_tree
 from policies import routes_of, small_network
 
@@ -32,6 +38,7 @@ RECIPE = Recipe(
     ratio_of_sums=False,
     through_time=False,
     entropy=0.0,
+    own_stays=False,
 )
 
 
@@ -77,7 +84,12 @@ def loss_of(problems: Problems, rollout: Rollout, recipe: Recipe, count: int) ->
     """Compute the loss of equations 2 and 4 to 6 from whole routes."""
     profit, stays = optimal_profit(problems, rollout.nodes)
     unit = problems.profit_unit[:, None]
+    if recipe.own_stays:
+        profit = predicted_profit(problems, rollout.nodes, rollout.stays)
+    earned = (profit - profit.detach()) / unit  # nothing, but for its gradient
+    profit = profit.detach()
     loss = count * recipe.reinforce * reinforce_loss(profit / unit, rollout.log_probability)
+    loss = loss - recipe.reinforce * earned.sum()
     ways = rollout.ways / problems.time_unit[:, None, None]
     ratios = [
         time_allocation_ratio(
@@ -100,6 +112,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "softmax, through time": ({"stay_decoder": "softmax"}, {"through_time": True}),
     "entropy": ({}, {"entropy": 0.3}),
     "fixed stays": ({"stay_decoder": "fixed", "stay_share": 0.3}, {}),
+    "own stays": ({}, {"own_stays": True, "through_time": True}),
+    "own stays, softmax, equation 4": (
+        {"stay_decoder": "softmax"},
+        {"own_stays": True, "through_time": True, "repulsive": 0.4},
+    ),
     "extended, scaled": ({"features": "extended", "scaled": True}, {"repulsive": 0.1}),
 }
 

@@ -128,7 +128,9 @@ class TrainConfig(RunConfig, NetworkConfig):
         " ratio of sums",
     )
     through_time: bool = Field(
-        default=False, description="REINFORCE reaches the stays through the time, too"
+        default=False,
+        description="REINFORCE reaches the stays through the time, too; with"
+        " --no-stay-optimisation also by what they earn, and none is drawn at random",
     )
     precision: Literal["auto", "fp32", "bf16"] = Field(
         default="auto", description="of the encoder in training; auto: bf16 where it is fast"
@@ -186,11 +188,12 @@ class TrainConfig(RunConfig, NetworkConfig):
         if self.stay_decoder == "fixed" and (self.ptar or not self.stay_optimisation):
             what = "ptar" if self.ptar else "no-stay-optimisation"
             raise ValueError(f"{what}: no stays are predicted if their share is fixed")
-        shared = self.network == "paper" and self.teacher == "none" and self.stay_optimisation
+        drawn = not (self.stay_optimisation or self.through_time)
+        shared = self.network == "paper" and self.teacher == "none" and not drawn
         if self.baseline == "state" and not (shared and self.device == "cpu"):
             raise ValueError(
                 "baseline = state: needs samples that share states: REINFORCE of a paper network"
-                " with stage two, on the CPU"
+                " with stage two or through the time, on the CPU"
             )
         if self.teacher == "none" and self.samples < 2:
             raise ValueError(f"samples = {self.samples}: REINFORCE compares at least two routes")

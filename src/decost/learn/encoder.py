@@ -69,32 +69,37 @@ def _tables(decoders: Sequence[PaperDecoder], nodes: Tensor, kind: torch.dtype) 
     count, size, width = nodes.shape
     heads = decoders[0].heads
     each = width // heads
+    small, smaller = each**-0.5, width**-0.5  # cheaper for weights than for whole tables
     weights: list[Tensor] = []
     biases: list[Tensor] = []
     for decoder in decoders:
-        asked: Tensor = decoder.combine.weight.t()
-        bias: Tensor = decoder.combine.bias
+        asked: Tensor = smaller * decoder.combine.weight.t()
+        bias: Tensor = smaller * decoder.combine.bias
         if decoder.compare is not None:
             asked, bias = asked @ decoder.compare.weight, bias @ decoder.compare.weight
-        weights += (decoder.query.weight, decoder.key.weight, decoder.value.weight, asked)
+        query = small * decoder.query.weight
+        weights += (query, decoder.key.weight, decoder.value.weight, asked)
         biases.append(bias)
     flat = nodes.reshape(-1, width)  # (batch * node, width)
     parts = flat.to(kind) @ torch.cat(weights).to(kind).t()
-    parts = parts.view(count, size, len(decoders), 4, heads, each).permute(2, 3, 0, 4, 1, 5)
-    parts = parts.float().reshape(len(decoders), 4, count * heads, size, each)
+    parts = parts.view(count, size, 4 * len(decoders), heads, each).permute(2, 0, 3, 1, 4)
+    parts = parts.to(torch.float32, memory_format=torch.contiguous_format).contiguous()
+    # One by one their derivatives would each be written into zeros as large as all of them.
+    split = parts.view(-1, count * heads, size, each).unbind(0)
     bias = (flat @ torch.stack(biases, 1)).view(count, 1, size, -1)  # (batch, 1, node, decoder)
     found = []
     for number, decoder in enumerate(decoders):
-        query, key, value, asked = parts[number]  # (batch * head, node, width / heads)
+        query, key, value, asked = split[4 * number : 4 * number + 4]  # (batch * head, node, each)
         score = (query @ key.transpose(1, 2)).view(count, heads, size, size)
-        time_score = key.view(count, heads, size, each) @ decoder.time_query.view(heads, each, 1)
+        clock = small * decoder.time_query.view(heads, each, 1)
+        time_score = key.view(count, heads, size, each) @ clock
         answer = value @ asked.transpose(1, 2)  # (batch * head, node, node)
         shift = bias[..., number] / heads  # (batch, 1, node): each head's attention sums to 1
         found.append(
             Lookup(
-                each**-0.5 * score.transpose(1, 2).flatten(2),
-                each**-0.5 * time_score.view(count, 1, heads * size),
-                width**-0.5 * (answer.view(count, heads * size, size) + shift),
+                score.transpose(1, 2).flatten(2),
+                time_score.view(count, 1, heads * size),
+                answer.view(count, heads * size, size) + shift,
             )
         )
     return found

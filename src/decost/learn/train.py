@@ -188,7 +188,12 @@ def _random_network(config: TrainConfig) -> Network:
 
 def _optimizer(config: TrainConfig, network: Network) -> torch.optim.Optimizer:
     kind = torch.optim.AdamW if config.teacher == "exact" else torch.optim.Adam
-    return kind(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    return kind(
+        network.parameters(),
+        lr=config.learning_rate,
+        weight_decay=config.weight_decay,
+        fused=config.device == "cpu",  # one pass over all weights
+    )
 
 
 def _epoch(run: Run, values_of: Values, crew: Crew) -> dict[str, float]:
@@ -344,7 +349,7 @@ def _grows_tree(run: Run) -> bool:
     return (
         isinstance(run.network, PaperNetwork)
         and config.teacher == "none"
-        and config.stay_optimisation  # else every sample draws stays of its own
+        and (config.stay_optimisation or config.through_time)  # else samples draw stays
         and config.device == "cpu"
     )
 
@@ -372,6 +377,7 @@ def _grown(
         ratio_of_sums=config.ptar_ratio == "sums",
         through_time=config.through_time,
         entropy=config.beta1 * config.entropy / samples,
+        own_stays=not config.stay_optimisation,
     )
     harvest = sample_tree(problems, lookups, network.clock(problems), recipe, seed)
     tables = [
@@ -394,7 +400,7 @@ def _reinforced(
     """Compute the paper's loss of one batch (equations 2 and 4 to 6), and what to report of it."""
     config = run.config
     noise = None
-    if not config.stay_optimisation:
+    if not (config.stay_optimisation or config.through_time):
         # Nothing else tells the decoder of the stays how good they are.
         def noise(logits: Tensor) -> Tensor:
             return torch.randn(logits.shape, generator=generator, device=logits.device)
@@ -411,8 +417,11 @@ def _reinforced(
     if config.stay_optimisation:
         profit, stays = optimal_profit(problems, rollout.nodes)
     else:
-        profit, stays = predicted_profit(problems, rollout.nodes, rollout.stays).detach(), None
-    loss = reinforce_loss((profit / unit).float(), rollout.log_probability)
+        profit, stays = predicted_profit(problems, rollout.nodes, rollout.stays), None
+    loss = reinforce_loss((profit.detach() / unit).float(), rollout.log_probability)
+    if profit.requires_grad and config.through_time:  # stays that were not drawn
+        loss = loss - ((profit - profit.detach()) / unit).float().mean()
+    profit = profit.detach()
     row = {"profit": profit.mean(), "entropy": rollout.entropy}
     if config.ptar:
         if stays is None:

@@ -36,7 +36,10 @@ FREE, SHORTEST, LIMITED = range(3)
 
 
 class Recipe(NamedTuple):
-    """How to sample, and the weights of what is to be minimised."""
+    """How to sample, and the weights of what is to be minimised.
+
+    With `own_stays` the reward of a route is what its predicted stays earn, not the best ones.
+    """
 
     samples: int
     heads: int
@@ -49,6 +52,7 @@ class Recipe(NamedTuple):
     ratio_of_sums: bool
     through_time: bool
     entropy: float
+    own_stays: bool
 
 
 class Decoder(NamedTuple):
@@ -424,7 +428,7 @@ def _enter(job: Job, b: int, network: Network, state: int, k: int, new: int) -> 
 
 @lean
 def _reward(job: Job, b: int, network: Network, total: int) -> None:
-    """Solve stage two for every distinct route; give all of its states their credit."""
+    """Find the profit of every distinct route; give all of its states their credit."""
     nodes, recipe, tree = job.nodes, job.recipe, job.tree
     path, routes, report = job.scratch.path, job.routes[b], job.report
     sample = 0
@@ -432,7 +436,11 @@ def _reward(job: Job, b: int, network: Network, total: int) -> None:
     for leaf in range(total):
         if tree.done[leaf]:
             steps = _path(tree, leaf, path)
-            profit = _optimise(network, tree, job.scratch, steps)
+            profit = 0.0
+            if recipe.repulsive != 0.0 or not recipe.own_stays:
+                profit = _optimise(network, tree, job.scratch, steps)
+            if recipe.own_stays:
+                profit = _spend(job, b, network, leaf, steps)
             tree.profit[leaf] = profit
             mean += tree.samples[leaf] * profit / recipe.samples
             report[ROUTES] += 1.0
@@ -491,6 +499,20 @@ def _optimise(network: Network, tree: Tree, scratch: Scratch, steps: int) -> flo
             )
             profit += earned
             first = step + 1
+    return profit
+
+
+@lean
+def _spend(job: Job, b: int, network: Network, leaf: int, steps: int) -> float:
+    """Add up what the predicted stays of a route earn, and its derivative for each of them."""
+    recipe, tree, path = job.recipe, job.tree, job.scratch.path
+    factor = recipe.reinforce * tree.samples[leaf] / job.nodes.profit_unit[b]
+    profit = 0.0
+    for step in range(steps):
+        node, state = tree.node[path[step]], path[step]
+        if node > 0:
+            profit += profit_of_stay(network, node, tree.stay[state])
+            tree.stay_pull[state] -= factor * _rate_after(network, node, tree.stay[state])
     return profit
 
 
