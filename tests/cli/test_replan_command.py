@@ -9,6 +9,7 @@ import pytest
 
 import decost
 from command_line import Call, document
+from quick_options import quick
 
 
 @pytest.fixture
@@ -131,7 +132,9 @@ def test_required_stop_that_cannot_be_visited(method: str, call: Call, tmp_path:
         pytest.skip("knows no required stops")
     path = must_see(tmp_path / "must.json", 30)
     decost.prepare(method)
-    code, out, err = call("solve", path, "--method", method)
+    given = quick(method).items()
+    words = [word for name, value in given for word in (f"--{name.replace('_', '-')}", value)]
+    code, out, err = call("solve", path, "--method", method, *words)
     assert (code, err) == (1, "")
     assert "profit 1, infeasible" in out
     *_, count, left_out, reason = out.splitlines()
@@ -139,7 +142,7 @@ def test_required_stop_that_cannot_be_visited(method: str, call: Call, tmp_path:
     assert left_out == "left out: must"
     assert reason.startswith("  stop 'must' cannot be visited: too far away (30 at the earliest")
     plan = tmp_path / "plan.json"
-    code, out, _ = call("solve", path, "--method", method, "--json", "--out", plan)
+    code, out, _ = call("solve", path, "--method", method, "--json", "--out", plan, *words)
     answer = json.loads(out)
     assert (code, answer["status"]) == (1, "infeasible")
     assert (answer["required_visited"], answer["required_bound"]) == (0, 0)
