@@ -34,7 +34,8 @@ class SolomonConfig(Config):
     tested: bool = False
     remark: str = (
         "the paper trains on 29 files and tests on 10, without naming them, so that its scores "
-        "cannot be compared with these; decost's network is ours, and was trained on none of them"
+        "cannot be compared with these; decost's network is ours, and but for weights that were "
+        "trained on files it was trained on none of them"
     )
 
 
