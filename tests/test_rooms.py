@@ -93,6 +93,7 @@ READERS = {
     "exact/bounds.py": "a grid over time",
     "exact/completion.py": "a grid over time",
     "exact/graph.py": "which node can follow which",
+    "exact/ng_routes.py": "which stop can be come back to soon",
     "exact/labels.py": "when a route begins, and the first time of a node",
     "search/construct.py": "how long a node is waited for",
     "search/moves.py": "whether a visit is put off",

@@ -18,6 +18,7 @@ NOTE = "compiling kernels, which is done once after an installation"
 # When the work that is going on began, if any is, and seconds of such work before: read and
 # replaced together, so that other threads never see a half of it.
 _standstill: tuple[float | None, float] = (None, 0.0)
+_now: Callable[[], float] = time.perf_counter
 _depth = 0
 _given_up = False
 _listeners: list[Listener] = []
@@ -30,7 +31,24 @@ def clock() -> float:
     So a time limit is a limit on solving, also for the first plan after an installation.
     """
     since, before = _standstill
-    return (time.perf_counter() if since is None else since) - before
+    return (_now() if since is None else since) - before
+
+
+@contextmanager
+def counting_cpu_time() -> Iterator[None]:
+    """Let the clock count the CPU time of this process, all threads together.
+
+    So a busy machine does not shorten what is done within a time limit. Not while anything is
+    being solved already.
+    """
+    global _now, _standstill
+    before = clock()
+    _now, _standstill = time.process_time, (None, time.process_time() - before)
+    try:
+        yield
+    finally:
+        before = clock()
+        _now, _standstill = time.perf_counter, (None, time.perf_counter() - before)
 
 
 @contextmanager
@@ -38,7 +56,7 @@ def standstill() -> Iterator[None]:
     """Stop the clock; for one thread at a time, which holds the compiler's lock."""
     global _standstill, _depth, _given_up
     if _depth == 0:
-        _standstill = (time.perf_counter(), _standstill[1])
+        _standstill = (_now(), _standstill[1])
     _depth += 1
     try:
         yield
@@ -47,7 +65,7 @@ def standstill() -> Iterator[None]:
         since, before = _standstill
         if _depth == 0 and since is not None:
             _given_up = False
-            _standstill = (None, before + time.perf_counter() - since)
+            _standstill = (None, before + _now() - since)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from toys import Toy, ToyConfig, rows_file
 
-from decost import __version__
+from decost import __version__, compiling
 from decost.bench import BenchError, runner
 from decost.bench.contender import Contender
 from decost.bench.runner import News, run_bench
@@ -51,6 +52,28 @@ def test_every_task_runs_once_and_in_order(tmp_path: Path) -> None:
     assert toy.done == [0, 1, 2]
     assert run(toy, tmp_path / "new" / "folder") == table
     assert toy.done == [0, 1, 2]
+
+
+def test_cpu_time(tmp_path: Path) -> None:
+    """Tasks may count CPU time, which stands still while nothing is done; rows are kept apart."""
+    seconds = []
+
+    def wait(task: int) -> None:
+        begin = compiling.clock()
+        time.sleep(0.2)
+        seconds.append(compiling.clock() - begin)
+
+    toy = Toy(ToyConfig(tasks=2), wait)
+    paths = run_bench(toy.bench, "quick", Folders(tmp_path), clock="cpu")
+    assert max(seconds) < 0.15
+    assert "seconds are CPU time" in paths[0].read_text()
+    begin = compiling.clock()
+    time.sleep(0.2)
+    assert compiling.clock() - begin >= 0.19
+    with pytest.raises(BenchError, match="clock was 'cpu', is 'wall'"):
+        run_bench(toy.bench, "quick", Folders(tmp_path))
+    with pytest.raises(BenchError, match="one thread"):
+        run_bench(toy.bench, "quick", Folders(tmp_path), clock="cpu", threads=2)
 
 
 def test_a_broken_run_goes_on(tmp_path: Path) -> None:

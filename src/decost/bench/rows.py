@@ -105,7 +105,8 @@ def _read_line(path: Path, number: int, line: bytes) -> Row:
 
 def _require_same(path: Path, found: Row, head: Row) -> None:
     """Refuse rows that were measured under other conditions."""
-    before = found | (found["config"] if isinstance(found.get("config"), dict) else {})
+    before = {"clock": "wall"} | found  # which rows did not say at first
+    before |= found["config"] if isinstance(found.get("config"), dict) else {}
     for name, value in (head | head["config"]).items():
         if name != "config" and before.get(name) != value:
             raise BenchError(

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from decost.bench import BenchError
 from decost.bench.rows import FORMAT, open_rows
 from decost.bench.schema import Bench, Config, Folders, Record, Row, Task
 from decost.bench.tables import csv_text, markdown, speed
+from decost.compiling import counting_cpu_time
 from decost.files.writing import write_text
 from decost.planner.executors import as_done, require_version, worker_count
 
@@ -79,12 +81,15 @@ def run_bench(
     config = bench.config(scale, **changes)
     if threads < 1:
         raise BenchError(f"--threads {threads}: must be at least 1")
+    if config.clock == "cpu" and (threads > 1 or executor is not None):
+        raise BenchError("--clock cpu: counts all that this process does; one thread, no cluster")
     tasks = bench.list_tasks(config, folders)
     folders.out.mkdir(parents=True, exist_ok=True)
     path = rows_path(bench, scale, folders.out)
     asked = {key: task.row for task in tasks for key in task.keys}
     other = tasks[0].row if bench.whole else Record
-    with open_rows(path, _head(bench, config), asked, other) as (rows, save):
+    ticking = counting_cpu_time() if config.clock == "cpu" else nullcontext()
+    with ticking, open_rows(path, _head(bench, config), asked, other) as (rows, save):
         rest = [task for task in tasks if not all(key in rows for key in task.keys)]
         pace = _Pace(tasks, rest)
         for task, measured, seconds in _do(rest, threads, executor, lambda: report(pace.news())):
@@ -110,6 +115,7 @@ def _head(bench: Bench[Any], config: Config) -> Row:
         "version": __version__,
         "bench": bench.shares or bench.name,
         "config": config.model_dump(mode="json", exclude=set(config.selecting)),
+        "clock": config.clock,
     }
 
 
@@ -212,6 +218,8 @@ def _write(
     if config.reduced:
         other = f"; but other {', '.join(changed)}" if changed else ""
         head.append(f"* scale {scale}: {config.reduced}{other}")
+    if config.clock == "cpu":
+        head.append("* seconds are CPU time of one process, also those of time limits")
     if config.remark:
         head.append(f"* {config.remark}")
     if bench.draw is not None:

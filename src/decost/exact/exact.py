@@ -307,11 +307,13 @@ def values_to_go(
 def rehearse() -> None:
     """Call every kernel, by solving a small problem with and without bounds, and as a circuit."""
     from decost.exact.circuits import rehearse as rehearse_circuits
+    from decost.exact.ng_routes import rehearse as rehearse_ng_routes
 
     rehearse_circuits()
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3])
     for one in (instance, instance.replace(travel=instance.travel)):
         exact(one, ExactOptions())
+    rehearse_ng_routes(Problem.of(instance))
     for _ in _search(Problem.of(instance), Known([], 0.0, np.inf, labels=1), 2**30, Deadline(60.0)):
         pass
     graph_seconds(instance)
@@ -380,15 +382,22 @@ def _search(
         root().extend(no_bounds(), deadline, seconds, GUESS)
         yield
     if problem.bounds_seconds() <= deadline.left:
-        ascent = Ascent(problem, problem.penalties, known.value)
+        from decost.exact.ng_routes import NgAscent  # which knows this file
+
+        ascent = NgAscent(problem, problem.penalties, known.value)
         yield from root().prove(deadline, ascent, PROVE)
 
 
 class Ascent:
     """Bounds for labels that are improved step by step, by their penalties.
 
-    The penalties are where they begin; `steps` is how fine the grid is.
+    The penalties are where they begin; `steps` is how fine the grid is. Steps of the penalties
+    smaller than `least_step` are not worth while.
     """
+
+    least_step = LAST_STEP
+    patience = 1.0
+    """How much more time than usual it is worth to improve these bounds."""
 
     def __init__(
         self, problem: Problem, penalty: FloatArray, target: float, steps: int | None = None
@@ -412,7 +421,7 @@ class Ascent:
         while (
             deadline.left > 0
             and deadline.whole.left > self._seconds
-            and self._state[0] > LAST_STEP
+            and self._state[0] > self.least_step
             and rounded(self.bound, grain) > target
         ):
             better = self._next(target)
@@ -459,7 +468,7 @@ class Labels:
         known, grain = self._known, self._grain
         known.bound = min(known.bound, rounded(ascent.bound, grain))
         while not self.done and not self.full and deadline.left > 0:
-            ascent.improve(deadline.child(patience), known.value, grain)
+            ascent.improve(deadline.child(ascent.patience * patience), known.value, grain)
             known.bound = min(known.bound, rounded(ascent.bound, grain))
             self.extend(ascent.bounds, deadline, 2 * patience, rule)
             patience *= 1.5

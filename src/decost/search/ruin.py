@@ -8,7 +8,7 @@ cycle anew, and each cycle is longer than the one before. The last one ends when
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,6 +61,19 @@ HOT, COLD = 2.0, 0.02
 
 FULL = -1
 """Answer of a kernel that needs more room."""
+
+
+class Routes(Protocol):
+    """Routes of nodes and what they earn, however their times are kept."""
+
+    @property
+    def nodes(self) -> IntArray: ...  # noqa: D102
+    @property
+    def size(self) -> IntArray: ...  # noqa: D102
+    @property
+    def where(self) -> IntArray: ...  # noqa: D102
+    @property
+    def profit(self) -> FloatArray: ...  # noqa: D102
 
 
 class Hints(NamedTuple):
@@ -168,7 +181,7 @@ def travel_of(network: Network, team: Team) -> float:
 
 @lean
 def remove_string(
-    network: Network, team: Team, r: int, first: int, length: int, skip: int, kept: int
+    network: Network, team: Routes, r: int, first: int, length: int, skip: int, kept: int
 ) -> None:
     """Remove visits of a route from a position on, but keep some in the middle of them."""
     place = first
@@ -206,19 +219,23 @@ def draw_string(
 
 
 @lean
+def most_strings(size: IntArray) -> tuple[int, float]:
+    """Give the most visits of a string to remove, and the most strings, plus a part of one."""
+    visits = routes = 0
+    for r in range(len(size)):
+        visits += size[r]
+        routes += size[r] > 0
+    longest = min(LONGEST, max(1, visits // max(1, routes)))
+    return longest, max(1.0, 4.0 * REMOVED / (1.0 + longest) - 1.0)
+
+
+@lean
 def ruin(
     network: Network, team: Team, hints: Hints, seed: int, state: RandomState, touched: IntArray
 ) -> bool:
     """Remove strings of visits near a stop; `touched` marks the routes that changed."""
-    visits = routes = 0
-    for r in range(len(team.size)):
-        touched[r] = 0
-        visits += team.size[r]
-        routes += team.size[r] > 0
-    if routes == 0:
-        return True
-    longest = min(LONGEST, max(1, visits // routes))
-    most = max(1.0, 4.0 * REMOVED / (1.0 + longest) - 1.0)
+    touched[:] = 0
+    longest, most = most_strings(team.size)
     number = int(draw(state) * most) + 1
     for k in range(-1, hints.near.shape[1]):
         stop = seed if k < 0 else hints.near[seed, k]
@@ -301,7 +318,7 @@ def recreate(
 
 
 @lean
-def total(team: Team) -> float:
+def total(team: Routes) -> float:
     """Profit of all routes."""
     profit = 0.0
     for r in range(len(team.size)):
@@ -310,7 +327,7 @@ def total(team: Team) -> float:
 
 
 @lean
-def remember(team: Team, touched: IntArray, nodes: IntArray, size: IntArray) -> None:
+def remember(team: Routes, touched: IntArray, nodes: IntArray, size: IntArray) -> None:
     """Copy the routes that are marked into a memory."""
     for r in range(len(size)):
         if touched[r]:

@@ -22,6 +22,7 @@ from decost.method.value import Scale, judged
 from decost.problem.instance import Instance, IntArray
 from decost.problem.plan import Solution, alternative_numbers
 from decost.search.construct import first_plan
+from decost.search.fixed_routes import anneal_fixed, make_visits
 from decost.search.long_routes import anneal_locally, make_jotter
 from decost.search.moves import make_desk, mean_profit
 from decost.search.ruin import (
@@ -39,6 +40,7 @@ from decost.search.ruin import (
 )
 from decost.search.team import make_team
 from decost.search.tours import make_tours
+from decost.timeline.fixed_stays import fixed_stays_of, has_fixed_stays
 from decost.timeline.lengths import has_fixed_lengths, lengths_of
 from decost.timeline.network import Network, useful_network, useful_pairs
 from decost.timeline.routes import best_solution, stays_along
@@ -51,6 +53,9 @@ BEGIN_TIME = 2e-8
 
 PATIENCE = 3000
 """Rounds after which a search can be stuck."""
+
+MOST_VISITS = 2**21
+"""Most vehicles times stops for which there is room for all stops on every route at once."""
 
 MOST_ENTRIES = 2**27
 """Most pieces that there may be room for (2 GiB)."""
@@ -121,7 +126,11 @@ class Searches:
         )[:-1]
         hints = make_hints(network, longest)
         kind = instance.arrays.vehicle_type
-        kind_of_search = _LongSearch if has_fixed_lengths(network) else _TimedSearch
+        kind_of_search: type[_LongSearch | _FixedSearch | _TimedSearch] = _TimedSearch
+        if has_fixed_lengths(network):
+            kind_of_search = _LongSearch
+        elif has_fixed_stays(network) and len(kind) * len(network.number) <= MOST_VISITS:
+            kind_of_search = _FixedSearch
         self._searches: list[_Search] = [
             kind_of_search(network, kind, hints, routes, seed + k) for k in range(threads)
         ]
@@ -261,6 +270,40 @@ class _LongSearch(_Search):
         )
 
 
+class _FixedSearch(_Search):
+    """A search on routes with windows on which all stays are fixed."""
+
+    def __init__(
+        self,
+        network: Network,
+        kind: IntArray,
+        hints: Hints,
+        routes: Sequence[Sequence[int]],
+        seed: int,
+    ) -> None:
+        super().__init__(network, kind, hints, seed)
+        self._times = fixed_stays_of(network)
+        self._team = make_team(network, kind, max(1, len(network.number)), 0)
+        self._visits = make_visits(self._team)
+        self._scratch = make_desk(network, self._team), make_notes(self._team)
+        self.memory = make_memory(self._team.nodes, self._team.size)
+        self._begin_with(routes)
+
+    def _anneal(self, halt: Halt) -> None:
+        anneal_fixed(
+            self._network,
+            self._times,
+            self._visits,
+            self._team,
+            self._hints,
+            self.memory,
+            *self._scratch,
+            self._state,
+            self._left,
+            halt,
+        )
+
+
 class _TimedSearch(_Search):
     """A search on routes with their time-profit functions."""
 
@@ -329,7 +372,9 @@ def rehearse() -> None:
     """Call every kernel."""
     instance = Instance(budget=9, xy=np.eye(3, 2), rate=[0, 2, 1], max_stay=[0, 2, 3], vehicles=2)
     search(instance, SearchOptions(iterations=1))
-    search(Instance(budget=9, xy=np.eye(3, 2), reward=[0, 2, 1]), SearchOptions(iterations=1))
+    fixed = Instance(budget=9, xy=np.eye(3, 2), reward=[0, 2, 1])
+    for one in (fixed, fixed.replace(open=[0, 1, 1])):
+        search(one, SearchOptions(iterations=1))
 
 
 METHOD = Method(
