@@ -95,6 +95,7 @@ READERS = {
     "exact/graph.py": "which node can follow which",
     "exact/ng_routes.py": "which stop can be come back to soon",
     "exact/labels.py": "when a route begins, and the first time of a node",
+    "search/fixed_routes.py": "when a route begins",
     "search/construct.py": "how long a node is waited for",
     "search/moves.py": "whether a visit is put off",
     "baselines/milp_rules.py": "judges the others, and so writes the rule anew",
