@@ -155,9 +155,11 @@ class Trial:
 @pytest.mark.parametrize("way", ["as the crow flies", "asymmetric"])
 def test_times_stay_right(vehicles: int, way: str) -> None:
     """In many rounds times and places are those of the time-profit functions."""
-    instance = windows(3, stops=40, budget=3.0, vehicles=vehicles)
+    random = np.random.default_rng(1)
+    reward = random.integers(1, 20, 41)
+    instance = windows(3, stops=40, budget=3.0, vehicles=vehicles, reward=reward)
     if way == "asymmetric":
-        noise = np.random.default_rng(1).uniform(0.5, 2.0, instance.travel.shape)
+        noise = random.uniform(0.1, 1.0, instance.travel.shape)
         instance = instance.replace(travel=instance.travel * noise)
     trial = Trial(instance)
     network, times, visits = trial.network, trial.times, trial.visits
