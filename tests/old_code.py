@@ -188,7 +188,7 @@ WAYS = (
     Way("search", ALL, {"time_limit": None, "iterations": 300}),
     Way("ils", ALL, {"time_limit": None, "iterations": 100}),
     Way("gfacs", ALL),
-    Way("decost", ALL, here={"weights": "narrow"}),
+    Way("decost", ALL, here={"weights": "narrow", "drawn": False}),
     Way("pomo", ALL),
 )
 
