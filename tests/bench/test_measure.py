@@ -62,6 +62,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Take times by a clock that stands still."""
     still = Clock()
     monkeypatch.setattr("decost.planner.door.time.perf_counter", still)
+    monkeypatch.setattr("decost.compiling._now", still)
     return still
 
 

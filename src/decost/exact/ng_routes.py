@@ -441,11 +441,7 @@ class NgAscent(Ascent):
             self._done |= self._idle > PATIENCE
         self.patience = 1.0 if self._done else MORE_TIME
         if found is not None:
-            bound, penalty = found
-            self._fill(penalty)
-            parts = self._problem.network, self._grid, self._memories, penalty
-            assert self._tables is not None
-            self.bounds = bounds_of_sets(*parts, self._tables[0], bound)
+            self._take(*found)
 
     def _begin(self) -> bool:
         """Let nodes remember; false if there is no room for tables."""
@@ -484,6 +480,13 @@ class NgAscent(Ascent):
         assert self._tables is not None
         fill_tables(*self._problem, self._grid, penalty, self._memories, *self._tables)
 
+    def _take(self, bound: float, penalty: FloatArray) -> None:
+        """Make bounds for labels of some penalties."""
+        self._fill(penalty)
+        parts = self._problem.network, self._grid, self._memories, penalty
+        assert self._tables is not None
+        self.bounds = bounds_of_sets(*parts, self._tables[0], bound)
+
     def _round(self, target: float) -> tuple[float, FloatArray]:
         """Compute the bound for the penalties, and move these by a subgradient step."""
         assert self._tables is not None
@@ -514,3 +517,4 @@ def rehearse(problem: Problem) -> None:
     ascent = NgAscent(problem, problem.penalties, 0.0)
     ascent._state[0] = 0.0
     ascent.improve(Deadline(60.0), -1.0)
+    ascent._take(ascent.bound, ascent._penalty)  # no better bound may have been found

@@ -233,14 +233,15 @@ def show(
     k: int,
 ) -> None:
     """Write the candidates of a state, and the bias of the attention between them."""
-    first, size = scratch.first[k], scratch.pairs.shape[1]
+    # Candidates come in the same order whatever else is in the batch: draws depend on it.
+    first, size = scratch.first[k], min(scratch.pairs.shape[1], tables.size[b])
     count = describe_state(
         tables,
         b,
         state,
         s,
         position,
-        promising,
+        min(promising, size - 1),
         scratch.node[first : first + size],
         scratch.tokens[first : first + size],
         scratch.pairs,

@@ -192,7 +192,6 @@ def _optimizer(config: TrainConfig, network: Network) -> torch.optim.Optimizer:
         network.parameters(),
         lr=config.learning_rate,
         weight_decay=config.weight_decay,
-        fused=config.device == "cpu",  # one pass over all weights
     )
 
 
