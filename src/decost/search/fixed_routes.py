@@ -43,6 +43,7 @@ from decost.search.ruin import (
 from decost.search.team import Team
 from decost.timeline.fixed_stays import (
     FixedStays,
+    arrives_in_time,
     end_of_stay,
     latest_before,
     may_precede,
@@ -157,7 +158,7 @@ def best_place(
     lengths = times.lengths
     nodes, start, leave, late = visits.nodes, visits.start, visits.leave, visits.late
     for node in range(network.first[stop], network.first[stop + 1]):
-        reward, stay = lengths.reward[node], lengths.stay[node]
+        reward = lengths.reward[node]
         if reward < best.gain:
             continue
         for r in range(len(visits.size)):
@@ -176,8 +177,8 @@ def best_place(
                 time = start_after(times, kind, before, leave[r, k], node)
                 if not starts_in_time(times, node, time):
                     continue
-                arrive = start_after(times, kind, node, time + stay, after)
-                if not arrive <= late[r, k + 1] + times.slack:
+                arrive = start_after(times, kind, node, end_of_stay(times, node, time), after)
+                if not arrives_in_time(times, arrive, late[r, k + 1]):
                     continue
                 longer = way(lengths, kind, before, node) + way(lengths, kind, node, after)
                 if size > 0:

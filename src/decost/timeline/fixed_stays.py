@@ -72,6 +72,12 @@ def latest_before(times: FixedStays, kind: int, node: int, other: int, late: flo
 
 
 @lean
+def arrives_in_time(times: FixedStays, time: float, late: float) -> bool:
+    """Whether a service that starts at a time is not too late for what follows; never is."""
+    return time <= late + times.slack
+
+
+@lean
 def may_precede(times: FixedStays, node: int, late: float) -> bool:
     """Whether a node opens before the latest time at which another is to start."""
     return bool(late >= times.open[node] - times.slack)
