@@ -51,7 +51,8 @@ def walked(planner: Any, some: list[Instance], *, turning: bool, optimal: bool =
     walks = room_for_walks(tables, samples, logits=not isinstance(planner, TorchPlanner))
     seen = np.zeros((len(some), samples, max(one.nodes for one in some)), dtype=np.bool_)
     seen[::2, :, 3] = True  # by vehicles before them
-    planner.walk(tables, Wish(turning, optimal, LIKELIEST, np.arange(len(some)), seen), walks, HALT)
+    wish = Wish(turning, optimal, LIKELIEST, 1.0, np.arange(len(some)), seen)
+    planner.walk(tables, wish, walks, HALT)
     return tables, walks, seen
 
 
@@ -120,7 +121,7 @@ def _first_walks(weights: str, some: list[Instance]) -> tuple[Any, Walks, Any]:
     tables = load_tables(some)
     walks = room_for_walks(tables, 8, logits=True)
     seen = np.zeros((len(some), 8, max(one.nodes for one in some)), dtype=np.bool_)
-    wish = Wish(True, True, LIKELIEST, np.arange(len(some)), seen)
+    wish = Wish(True, True, LIKELIEST, 1.0, np.arange(len(some)), seen)
     _load(weights, "cpu").walk(tables, wish, walks, HALT)
     return tables, walks, seen
 

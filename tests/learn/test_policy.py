@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 import decost
 from decost import Instance, MethodError, Result, check, generate, optimal_stays, profit_of
+from decost.draws import random_state
 from decost.inference import policy as module
 from decost.inference.problems import load_tables
-from decost.inference.walks import Wish, room_for_walks
+from decost.inference.walks import Wish, choose, room_for_walks
 from decost.inference.weights import WeightsError
 from decost.learn import checkpoint
 from decost.learn.checkpoint import save_weights
@@ -319,6 +320,27 @@ def test_routes_are_drawn_by_our_network(files: dict[str, Path]) -> None:
     assert routes_of(paper.solve_many(some)) == routes_of(paper.solve_many(some, drawn=False))
 
 
+def test_temperature() -> None:
+    """Nodes are drawn by their logits divided by it: by hand, exp(logit / temperature)."""
+    logit = np.array([0.5, -1.0, 1.0, 0.0], dtype=np.float32)
+    random = random_state(3)
+    for temperature in (0.4, 1.0, 2.5):
+        drawn = [choose(logit, np.arange(4), 4, True, random, temperature) for _ in range(20_000)]
+        weight = np.exp(np.array([-np.inf, -1.0, 1.0, 0.0]) / temperature)
+        part = np.bincount(drawn, minlength=4) / len(drawn)
+        np.testing.assert_allclose(part, weight / weight.sum(), atol=0.015)
+
+
+def test_cold_routes_are_the_likeliest(files: dict[str, Path]) -> None:
+    """Near no temperature all that is drawn is the likeliest, in positions and in samples."""
+    way = Way("decost", str(files["prefix"]))
+    some = [one.replace(xy=None, travel=one.travel) for one in some_instances()]
+    cold, warm = (
+        way.solve_many(some, temperature=temperature, samples=4) for temperature in (1e-9, 1.0)
+    )
+    assert routes_of(cold) == routes_of(way.solve_many(some, symmetries=False)) != routes_of(warm)
+
+
 def test_drawn_routes_miss_less() -> None:
     """With a trained network they halve the gap that the likeliest of eight positions have."""
     some = generate("paper", nodes=50, count=60, seed=9)
@@ -370,7 +392,7 @@ def walked(planner: Any, instance: Instance, halt: Any) -> list[int]:
     tables = load_tables([instance])
     walks = room_for_walks(tables, 1)
     seen = np.zeros((1, 1, instance.nodes), dtype=np.bool_)
-    planner.walk(tables, Wish(False, True, module.LIKELIEST, np.arange(1), seen), walks, halt)
+    planner.walk(tables, Wish(False, True, module.LIKELIEST, 1.0, np.arange(1), seen), walks, halt)
     nodes: list[int] = walks.nodes[0, 0].tolist()
     assert 0 in nodes
     return nodes[: nodes.index(0)]
@@ -526,6 +548,8 @@ def damage(case: str, files: dict[str, Path], folder: Path) -> tuple[dict[str, A
         return {"weights": str(files["paper"]), "device": "cuda:77"}, "device = cuda:77: "
     if case == "device that cannot compute":
         return {"weights": str(files["paper"]), "device": "meta"}, "device = meta: "
+    if case == "no temperature":
+        return {"weights": str(files["paper"]), "temperature": 0}, "option temperature = "
     if case == "negative samples":
         return {"weights": str(files["paper"]), "samples": -1}, "option samples = "
     path.write_bytes(
@@ -549,6 +573,7 @@ CASES = [
     "unknown device",
     "device that is not there",
     "device that cannot compute",
+    "no temperature",
     "negative samples",
     "empty file",
     "cut file",

@@ -40,6 +40,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "predicted stays": {"stay_optimisation": False},
     "reinforced prefix": {"network": "prefix"},
     "teacher": {"teacher": "exact"},
+    "mean": {"average": 0.5},
 }
 """Ways to train."""
 

@@ -99,6 +99,43 @@ def test_reward(
 # What is kept.
 
 
+def test_mean_of_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of each step's weights goes into the mean, which is measured and written.
+
+    The weights that are trained are those of a run without it.
+    """
+    config = TrainConfig(**(TINY | {"epochs": 2, "average": 0.75}))
+    run = start_run(config, tmp_path / "run")
+    names = list(dict(run.network.named_parameters()))
+    wanted = [weight.detach().clone() for weight in run.network.parameters()]
+    step, measured = run.optimizer.step, []
+
+    def follow() -> None:
+        step()
+        for k, weight in enumerate(run.network.parameters()):
+            wanted[k] = 0.75 * wanted[k] + 0.25 * weight.detach()
+
+    class Examination:
+        def __init__(self, config: TrainConfig) -> None:
+            pass
+
+        def __call__(self, network: Any) -> dict[str, float]:
+            measured.append([weight.detach().clone() for weight in network.parameters()])
+            return {"gap": -float(len(measured))}
+
+    monkeypatch.setattr(run.optimizer, "step", follow)
+    monkeypatch.setattr(module, "_Examination", Examination)
+    train(run, nothing)
+    network, _ = load_weights(tmp_path / "run" / "weights.safetensors")
+    for found in (measured[-1], list(network.parameters())):
+        for mine, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(mine, other)
+    plain = trained(tmp_path / "plain").network.state_dict()
+    for name in names:
+        assert torch.equal(plain[name], run.network.state_dict()[name])
+    assert any(not torch.equal(plain[name], wanted[k]) for k, name in enumerate(names))
+
+
 def examined(gaps: list[float]) -> type:
     """Make an examination that ends as told."""
 

@@ -343,7 +343,7 @@ def _decide(
     _compare(tensors, 0, state.place[s], at, time, many, scratch)
     for k in range(many):
         logit[k] = recipe.clip * np.tanh(logit[k])
-    chosen = choose(logit, scratch.node, many, state.held[s], wish.random)
+    chosen = choose(logit, scratch.node, many, state.held[s], wish.random, wish.temperature)
     node = scratch.node[chosen]
     if recipe.stay_decoder == FIXED:
         return node, recipe.stay_share

@@ -59,6 +59,12 @@ class WalkOptions(Options):
         description="our network draws its routes in all positions but the first (on the CPU);"
         " else all take the likeliest",
     )
+    temperature: float = Field(
+        default=1.0,
+        gt=0,
+        le=100,
+        description="of drawing: below 1, likely nodes are drawn more often than their probability",
+    )
     samples: int = Field(
         default=0, ge=0, le=10**5, description="routes drawn at random besides the likeliest"
     )
@@ -248,7 +254,15 @@ class _Team:
             tables = load_tables(
                 [instances[row] for row in rows], [turns[row][number] for row in rows]
             )
-            wish = Wish(turning, self.options.stay_optimisation, random, np.array(rows), seen)
+            options = self.options
+            wish = Wish(
+                turning,
+                options.stay_optimisation,
+                random,
+                options.temperature,
+                np.array(rows),
+                seen,
+            )
             walks = self._walk(tables, wish, rows_of_beam)
             origin = np.tile(np.arange(samples), (len(rows), 1))
             if rows_of_beam is not None:

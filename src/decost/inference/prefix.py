@@ -161,6 +161,11 @@ class PrefixPlanner:
         )
 
 
+WARM = 6
+"""Position of the square in which nodes are drawn by their probability; in those before it, likely
+nodes are drawn more often, which suits long routes."""
+
+
 @vectors
 def _walk(
     tensors: Tensors,
@@ -210,9 +215,12 @@ def _walk(
                     if len(walks.logits) > 0:
                         for c in range(many):
                             walks.logits[b, one, state.steps[one], node[c]] = logit[c]
-                    likeliest = wish.turning and one * SYMMETRIES < samples
-                    lots = random[:0] if likeliest else random
-                    c = choose(logit, node, many, state.held[one], lots)
+                    lots, temperature = random, wish.temperature
+                    if wish.turning:
+                        position = one * SYMMETRIES // samples
+                        lots = random[: len(random) * min(position, 1)]
+                        temperature *= position / WARM
+                    c = choose(logit, node, many, state.held[one], lots, temperature)
                     move(tables, b, network, state, one, node[c], NO_SHARE, wish, walks)
             left = 0
             for s in range(samples):

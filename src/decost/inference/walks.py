@@ -36,6 +36,8 @@ class Wish(NamedTuple):
     random
         State of a generator to draw nodes by; empty to take the likeliest. In the eight positions
         our network takes the likeliest in the first one all the same.
+    temperature
+        What logits are divided by before a node is drawn: below 1, likely ones come more often.
     rows
         Which row of `seen` belongs to each instance, (batch,).
     seen
@@ -45,6 +47,7 @@ class Wish(NamedTuple):
     turning: bool
     optimal: bool
     random: RandomState
+    temperature: float
     rows: IntArray
     seen: BoolArray
 
@@ -301,7 +304,9 @@ def go_home(
 
 
 @lean
-def choose(logit: Floats, node: IntArray, count: int, held: bool, random: RandomState) -> int:
+def choose(
+    logit: Floats, node: IntArray, count: int, held: bool, random: RandomState, temperature: float
+) -> int:
     """Give the place of the likeliest of some nodes, or of one drawn by its probability.
 
     Home, the first of them, is no choice if held.
@@ -313,7 +318,7 @@ def choose(logit: Floats, node: IntArray, count: int, held: bool, random: Random
             continue
         score = float(logit[k])
         if len(random) > 0:
-            score -= np.log(-np.log(max(draw(random), 1e-300)))
+            score -= temperature * np.log(-np.log(max(draw(random), 1e-300)))
         if score > most:
             best, most = k, score
     return best

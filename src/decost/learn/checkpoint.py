@@ -190,13 +190,15 @@ def read_facts(path: str | Path) -> dict[str, Any]:
         return require(read_json(file), _RunHead).facts
 
 
-def network_tensors(network: nn.Module) -> dict[str, Tensor]:
-    """Copy the weights of a network, as "network.<name>"."""
+def network_tensors(network: nn.Module, part: str = "network") -> dict[str, Tensor]:
+    """Copy the weights of a network, as "<part>.<name>"."""
     state = network.state_dict()
-    return {f"network.{name}": tensor.detach().clone() for name, tensor in state.items()}
+    return {f"{part}.{name}": tensor.detach().clone() for name, tensor in state.items()}
 
 
-def restore_network(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+def restore_network(
+    network: nn.Module, tensors: Mapping[str, Tensor], part: str = "network"
+) -> None:
     """Put weights that `network_tensors` copied into a network of the same shape.
 
     Parameters
@@ -204,18 +206,20 @@ def restore_network(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     network
         Where to put them; it changes only if all of them fit.
     tensors
-        A training state's tensors. Those not named "network.<name>" are left alone.
+        A training state's tensors. Those not named "<part>.<name>" are left alone.
+    part
+        What they were copied as.
 
     Raises
     ------
     WeightsError
         If they are not exactly the network's, or not finite. The message names the tensor.
     """
-    wanted = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    found = {name: tensor for name, tensor in tensors.items() if name.startswith("network.")}
+    wanted = {f"{part}.{name}": tensor for name, tensor in network.state_dict().items()}
+    found = {name: tensor for name, tensor in tensors.items() if name.startswith(f"{part}.")}
     compare(_kinds(wanted), _kinds(found))
     _require_finite(found)
-    network.load_state_dict({name.removeprefix("network."): found[name] for name in wanted})
+    network.load_state_dict({name.removeprefix(f"{part}."): found[name] for name in wanted})
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, network: nn.Module) -> dict[str, Tensor]:

@@ -46,6 +46,13 @@ class RunConfig(Settings):
     validation: int = Field(
         default=256, ge=1, le=10**6, description="instances on which the gap is measured"
     )
+    average: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="part of a running mean of the weights that stays at every step; that mean is"
+        " what is measured and written. 0: the weights themselves",
+    )
     time_limit: float | None = Field(
         default=None, ge=0, description="seconds after which the epoch is the last"
     )

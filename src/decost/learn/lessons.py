@@ -102,7 +102,7 @@ def walk_network(
     for rows, tables in _tables(instances, turns):
         before = seen.copy()
         walks = room_for_walks(tables, samples)
-        wish = Wish(False, True, random, rows, seen)
+        wish = Wish(False, True, random, 1.0, rows, seen)
         planner.walk(tables, wish, walks, np.zeros(1, dtype=np.uint8))
         legs.append(Leg(rows, tables, before, walks.nodes))
         _count(trip, legs[-1], walks)
@@ -132,7 +132,7 @@ def walk_plans(
             nodes[at, 0, : len(line)] = line
         legs.append(Leg(rows, tables, seen.copy(), nodes))
         walks = room_for_walks(tables, 1)
-        _follow(tables, nodes, Wish(False, True, _NO_DRAWS, rows, seen), walks)
+        _follow(tables, nodes, Wish(False, True, _NO_DRAWS, 1.0, rows, seen), walks)
         _count(trip, legs[-1], walks)
     return Trip(legs, trip.profit, trip.missed)
 
@@ -259,7 +259,7 @@ def _see(
     """
     samples = nodes.shape[1]
     space = np.empty((5, sights.node.shape[1]))
-    wish = Wish(False, True, np.zeros(0, dtype=np.uint64), rows, seen.copy())
+    wish = Wish(False, True, np.zeros(0, dtype=np.uint64), 1.0, rows, seen.copy())
     walks = Walks(
         np.zeros_like(nodes),
         np.zeros(nodes.shape),

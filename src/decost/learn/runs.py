@@ -1,13 +1,15 @@
 """Training runs of any network, each in a folder of its own.
 
 It holds `config.json`, `checkpoint.safetensors` after every epoch (to resume from, bit for bit),
-`weights.safetensors` of the best epoch so far (on files: of the last), `history.csv`,
+`weights.safetensors` of the best epoch so far (on files: of the last; with `average`, the mean
+of many steps), `history.csv`,
 `curve.png`, and scalars for TensorBoard. All that is random is drawn from generators made of the
 seed, the epoch and the step, so that a checkpoint needs to know none of their states.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 import shlex
 import time
@@ -76,6 +78,20 @@ class Run(Generic[ConfigT, NetworkT]):
     history: list[Row] = field(default_factory=list)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    mean: NetworkT | None = None  # with the running mean of the weights
+
+    @property
+    def outcome(self) -> NetworkT:
+        """The network that is measured and written."""
+        return self.network if self.mean is None else self.mean
+
+    def step(self) -> None:
+        """Follow the gradient, and let the running mean of the weights follow these."""
+        self.optimizer.step()
+        if self.mean is not None:
+            with torch.no_grad():
+                means, weights = self.mean.parameters(), self.network.parameters()
+                torch._foreach_lerp_(list(means), list(weights), 1.0 - self.config.average)
 
     @property
     def epoch(self) -> int:
@@ -114,7 +130,12 @@ def begin_run(
     network, optimizer = make(config)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "config.json", config.model_dump_json(indent=2) + "\n")
-    return Run(config, folder, network, optimizer)
+    return Run(config, folder, network, optimizer, mean=_mean_of(config, network))
+
+
+def _mean_of(config: TrainConfig | AntsConfig, network: NetworkT) -> NetworkT | None:
+    """Copy a network for the running mean of its weights, if there is to be one."""
+    return copy.deepcopy(network).requires_grad_(False) if config.average else None
 
 
 def continue_run(
@@ -136,6 +157,9 @@ def continue_run(
         config = schema(**{**facts["config"], **longer})
         network, optimizer = make(config)
         restore_network(network, tensors)
+        mean = _mean_of(config, network)
+        if mean is not None:
+            restore_network(mean, tensors, "mean")
         restore_optimizer(optimizer, network, tensors)
         history = [
             {str(name): float(value) for name, value in row.items()} for row in facts["history"]
@@ -143,7 +167,7 @@ def continue_run(
         if not all("gap" in row for row in history):
             raise ValueError("history: an epoch has no gap")
         seconds, cpu_seconds = float(facts["seconds"]), float(facts["cpu_seconds"])
-        return Run(config, folder, network, optimizer, history, seconds, cpu_seconds)
+        return Run(config, folder, network, optimizer, history, seconds, cpu_seconds, mean)
     except ValidationError as error:
         why = first_fault(error, prefix="option ")
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -179,7 +203,7 @@ def finish_run(
     """
     with SummaryWriter(str(run.folder)) if crew.first else nullcontext() as events:
         if not run.history:
-            row = examine(run.network) if crew.first else None
+            row = examine(run.outcome) if crew.first else None
             run.history.append({"epoch": 0.0, **crew.tell(row)})
             if events is not None:
                 _save(run, command, events)
@@ -188,7 +212,7 @@ def finish_run(
             begin, cpu = time.perf_counter(), time.process_time()
             row = epoch(run)
             if crew.first:
-                row |= examine(run.network)
+                row |= examine(run.outcome)
                 row["seconds"] = run.seconds + time.perf_counter() - begin
                 row["cpu_seconds"] = run.cpu_seconds + crew.size * (time.process_time() - cpu)
             row = crew.tell(row)
@@ -209,7 +233,7 @@ def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> N
         if name != "epoch":
             events.add_scalar(name, value, run.epoch)
     if run.best == run.epoch:
-        save_weights(run.folder / "weights.safetensors", run.network, card(run, command))
+        save_weights(run.folder / "weights.safetensors", run.outcome, card(run, command))
     write_text(run.folder / "history.csv", _as_csv(run.history))
     save_figure(plot_training(run.history), run.folder / "curve.png")
     facts = {
@@ -219,6 +243,8 @@ def _save(run: Run[ConfigT, NetworkT], command: str, events: SummaryWriter) -> N
         "cpu_seconds": run.cpu_seconds,
     }
     tensors = network_tensors(run.network) | optimizer_tensors(run.optimizer, run.network)
+    if run.mean is not None:
+        tensors |= network_tensors(run.mean, "mean")
     save_run(run.folder / "checkpoint.safetensors", tensors, facts)
 
 

@@ -263,7 +263,7 @@ def _step(
         parameter.grad = gradient
     if config.gradient_clip > 0.0:
         torch.nn.utils.clip_grad_norm_(parameters, config.gradient_clip)
-    run.optimizer.step()
+    run.step()
     return rows
 
 

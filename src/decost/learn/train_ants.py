@@ -171,7 +171,7 @@ def _step(run: Run, instances: Sequence[Instance], random: np.random.Generator) 
     run.optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(run.network.parameters(), GRADIENT)
-    run.optimizer.step()
+    run.step()
     return {
         "loss": float(loss.detach()),
         "profit": float(profit[:, 0].mean()),

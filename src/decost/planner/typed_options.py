@@ -24,6 +24,7 @@ class MethodOptions(TypedDict, total=False):
     weights: str
     symmetries: bool
     drawn: bool
+    temperature: float
     samples: int
     beam: int
     stay_optimisation: bool
