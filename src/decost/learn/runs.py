@@ -135,7 +135,11 @@ def begin_run(
 
 def _mean_of(config: TrainConfig | AntsConfig, network: NetworkT) -> NetworkT | None:
     """Copy a network for the running mean of its weights, if there is to be one."""
-    return copy.deepcopy(network).requires_grad_(False) if config.average else None
+    if not config.average:
+        return None
+    mean = copy.deepcopy(network)
+    mean.requires_grad_(False)
+    return mean
 
 
 def continue_run(
