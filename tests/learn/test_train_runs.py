@@ -96,6 +96,15 @@ def test_reward(
     assert np.mean(means) > 0
 
 
+@pytest.mark.parametrize(
+    ("part", "share"), [(0.0, 0.4), (0.24, 0.4), (0.25, 0.4), (0.5, 0.4 * 2 / 3), (1.0, 0.0)]
+)
+def test_share_of_imitation(part: float, share: float) -> None:
+    """By hand: its weight while it lasts, a quarter of the run, then in a line to nothing."""
+    config = TrainConfig(teacher="exact", imitation=0.25, imitation_weight=0.4)
+    assert module._imitation_share(config, part) == pytest.approx(share)
+
+
 # What is kept.
 
 

@@ -148,6 +148,13 @@ class TrainConfig(RunConfig, NetworkConfig):
     imitation: float = Field(
         default=0.5, ge=0, le=1, description="part of a run in which the teacher is imitated"
     )
+    imitation_weight: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="share of imitation in the loss while it lasts; little suits a network that"
+        " was taught before",
+    )
     temperature: float = Field(
         default=0.005, gt=0, le=1, description="loss that a teacher to imitate makes light of"
     )

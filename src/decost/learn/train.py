@@ -336,10 +336,10 @@ def _learning_rate(config: TrainConfig, part: float) -> float:
 
 
 def _imitation_share(config: TrainConfig, part: float) -> float:
-    """Give the share of imitation after some part of a run: all at first, then falling to none."""
+    """Give the share of imitation after some part of a run: most at first, then falling to none."""
     if part < config.imitation:
-        return 1.0
-    return (1.0 - part) / max(1.0 - config.imitation, 1e-9)
+        return config.imitation_weight
+    return config.imitation_weight * (1.0 - part) / max(1.0 - config.imitation, 1e-9)
 
 
 def _grows_tree(run: Run) -> bool:
