@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from decost.compiling import clock
 from decost.exact.bounds import count_visits, make_bounds, make_grid, move_penalties, no_bounds
 from decost.exact.exact import LAST_STEP, Ascent, Known, Labels, Problem
 from decost.exact.labels import GUESS, PROVE
@@ -145,9 +145,9 @@ class Prices(Pool):
                 arcs = promising_arcs(pricing.problem, pricing.arcs, most)
                 known = Known([], pricing.floor, math.inf)
                 labels = Labels(with_arcs(pricing.problem, arcs), known, self.memory)
-                begin = time.perf_counter()
+                begin = clock()
                 labels.extend(no_bounds(), self.deadline, GUESS_SECONDS, rule)
-                if rule == PROVE and time.perf_counter() - begin > PROVE_SECONDS / 3:
+                if rule == PROVE and clock() - begin > PROVE_SECONDS / 3:
                     self.small = False  # with all arcs it would take far longer
                 self.tree.incumbent.labels += known.labels
                 pricing.most = max(pricing.most, known.value)
