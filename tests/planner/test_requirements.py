@@ -125,6 +125,15 @@ def test_what_is_said_is_true() -> None:
     assert told > 40
 
 
+def test_one_stop_against_many() -> None:
+    """Without the far one, which takes 16 of 20, the three near ones can all be visited."""
+    stops = [required("far", -8), *(required(f"near {k}", 3 + k / 10) for k in range(3))]
+    instance = Instance.build(stops=stops, depot=DEPOT, budget=20)
+    most, reasons = examine(instance)
+    assert (most, len(reasons)) == (3, 3)
+    assert brute_force(instance)[0] == 3
+
+
 def test_many_reasons_are_cut() -> None:
     """A long list ends with how many more there are."""
     stops = [required(f"far {k}", 30 + k) for k in range(25)]
