@@ -54,7 +54,7 @@ def test_best_part_and_surplus() -> None:
     assert surplus_over(lists, 3, 6, 2.0) == 5
 
 
-@pytest.mark.parametrize("seed", seeds(30))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_share_is_the_best_of_all_ways(seed: int) -> None:
     """Some of the first list is used in the wait, the rest and the second share the time after."""
     random = np.random.default_rng(seed)
