@@ -9,12 +9,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import decost
+from browser import end_all
 from command_line import Call
+from seeds import MORE
 
 # The same examples in every run, so that a failure is one of the change at hand. New ones are drawn
 # by `make fuzz`.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
-settings.register_profile("steady", derandomize=True, max_examples=60, **_COMMON)
+settings.register_profile("steady", derandomize=True, max_examples=25 * MORE, **_COMMON)
 settings.register_profile("explore", max_examples=200, **_COMMON)
 settings.load_profile("steady")
 
@@ -22,6 +24,11 @@ settings.load_profile("steady")
 for _name in {"SIGINT", "SIGHUP"} & set(dir(signal)):
     if signal.getsignal(_number := getattr(signal, _name)) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
+
+
+def pytest_sessionfinish() -> None:
+    """End the browsers in which pages were tested."""
+    end_all()
 
 
 @pytest.fixture(params=[method.name for method in decost.list_methods()])

@@ -25,8 +25,8 @@ MOMENTS = int(os.environ.get("DECOST_SIGNALS", "3"))
 SEED = int(os.environ.get("DECOST_SIGNALS_SEED", "0"))
 
 RUNS = {
-    "exact": (500, ["--method", "exact"]),
-    "search": (100, ["--method", "search", "--iterations", "300"]),
+    "exact": (200, ["--method", "exact"]),
+    "search": (40, ["--method", "search", "--iterations", "300"]),
 }
 """For each method the size of the set, and what to say on the command line."""
 

@@ -49,6 +49,7 @@ from decost.baselines.ils_moves import (
 from decost.draws import draw, random_state
 from decost.timeline.network import Network, network_as_given
 from odd_instances import odd_instance
+from seeds import MORE
 from strategies import profit_by_hand
 
 GO = np.zeros(1, dtype=np.uint8)
@@ -345,7 +346,7 @@ def test_weight_of_a_stop_on_the_way() -> None:
 
 
 @given(cases())
-@settings(max_examples=30)
+@settings(max_examples=15 * MORE)
 def test_weights_of_a_route(case: Case) -> None:
     """By stop they are those of its places, added up or the largest, and so is what is returned."""
     instance = case.instance
@@ -696,7 +697,7 @@ def optimise(case: Case) -> bool:
 
 
 @given(cases())
-@settings(max_examples=30)
+@settings(max_examples=15 * MORE)
 def test_optimal_stays(case: Case) -> None:
     """Every route earns the most that it can."""
     routes, profit = case.routes, total_profit(case.plan)
@@ -912,7 +913,7 @@ def run_rounds(
 
 
 @given(cases(6), st.booleans(), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=15 * MORE)
 def test_search(case: Case, reset_worst: bool, optimal: bool) -> None:
     """After so many rounds that all has happened, it is where the same in words leads to."""
     search = Search(copy_of(case), reset_worst, optimal)

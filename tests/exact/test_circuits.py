@@ -18,6 +18,7 @@ from decost.problem.records import Alternative, Place, Stop, Vehicle
 from decost.timeline.network import binding_windows, useful_network
 from odd_instances import odd_instance
 from oracle import brute_force
+from seeds import seeds
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def free_instance(random: np.random.Generator, stops: int) -> Instance:
     )
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_equals_brute_force_without_windows(forced: list[int], seed: int) -> None:
     """Every order of every subset of the stops, with the best stays, earns no more."""
     random = np.random.default_rng(seed)
@@ -79,7 +80,7 @@ def test_equals_brute_force_without_windows(forced: list[int], seed: int) -> Non
     assert check(instance, result.solution) == []
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_equals_brute_force_with_edges_one_by_one(
     forced: list[int], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +98,7 @@ def test_equals_brute_force_with_edges_one_by_one(
     assert result.profit == pytest.approx(brute_force(instance)[1], rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_equals_brute_force_with_windows(forced: list[int], seed: int) -> None:
     """Circuits that come too late, or earn less because of a window, are forbidden one by one."""
     random = np.random.default_rng(seed)
@@ -108,7 +109,7 @@ def test_equals_brute_force_with_windows(forced: list[int], seed: int) -> None:
     assert check(instance, result.solution) == []
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_equals_labels(forced: list[int], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """On instances too large for brute force, labels without bounds end at the same profit."""
     instance = free_instance(np.random.default_rng(500 + seed), 9)
@@ -121,7 +122,7 @@ def test_equals_labels(forced: list[int], seed: int, monkeypatch: pytest.MonkeyP
     assert any(forced) or result.profit == 0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_bounds_hold_at_any_time(forced: list[int], seed: int) -> None:
     """Bounds fall, never below the optimum; they are told together with the plan so far."""
     instance = free_instance(np.random.default_rng(900 + seed), 9)

@@ -17,6 +17,7 @@ from decost.problem.instance import BoolArray, IntArray
 from decost.timeline.network import Network, mirrored
 from decost.timeline.steps import finish, follow
 from odd_instances import all_routes, odd_instance
+from seeds import seeds
 
 
 def earned(network: Network, route: IntArray) -> float:
@@ -39,7 +40,7 @@ def draw(seed: int) -> tuple[Instance, Problem, BoolArray, list[tuple[IntArray, 
     return instance, problem, arcs, [(route, float(p)) for route, p in pairs if p > -math.inf]
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", seeds(50))
 def test_routes_earn_as_much_backwards(seed: int) -> None:
     """Every route earns no less from its end to its start, and the same if the mirror says so."""
     _, problem, _, routes = draw(3000 + seed)
@@ -52,7 +53,7 @@ def test_routes_earn_as_much_backwards(seed: int) -> None:
 
 
 @pytest.mark.parametrize("near", [0, 9])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_bounds_hold_for_every_route(seed: int, near: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """No route that earns enough earns more from any of its nodes on than the bound there says."""
     monkeypatch.setattr(pricing, "NEAR", near)

@@ -26,6 +26,7 @@ from decost.exact.ng_routes import (
 from decost.method.deadline import Deadline
 from decost.problem.instance import FloatArray, IntArray
 from odd_instances import brute_force, odd_instance
+from seeds import seeds
 
 
 class Trial:
@@ -65,7 +66,7 @@ def random_memory(
 @pytest.mark.parametrize("part", range(4))
 def test_no_plan_is_above(part: int) -> None:
     """On any grid, for any penalties and memories, no plan earns more than the bound."""
-    for seed in range(60):
+    for seed in seeds(20):
         random = np.random.default_rng([part, seed])
         instance = odd_instance(random, int(random.integers(1, 6)))
         problem = Problem.of(instance)
@@ -161,7 +162,7 @@ def test_proofs_by_memories(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         return begun[-1]
 
     monkeypatch.setattr(NgAscent, "_begin", note)
-    for number in range(20):
+    for number in seeds(10):
         random = np.random.default_rng([seed, number])
         instance = odd_instance(random, int(random.integers(2, 7)))
         result = exact(instance, ExactOptions(time_limit=60.0))
@@ -180,7 +181,7 @@ def test_bounds_fall() -> None:
     """The more nodes remember, the lower the bound, which stays above the best plan."""
     (instance,) = generate("rewards", nodes=60, seed=1)
     problem = Problem.of(instance)
-    known = exact(instance, ExactOptions(time_limit=2.0))
+    known = exact(instance, ExactOptions(time_limit=1.0))
     ascent = NgAscent(problem, problem.penalties, known.profit)
     first = ascent.bound
     ascent._state[0] = 0.0

@@ -270,5 +270,8 @@ def test_published_optima(data: Path, name: str) -> None:
     with (data / "op_best_known.csv").open() as file:
         best = {row["instance"]: float(row["best"]) for row in csv.DictReader(file)}
     instance = decost.read(data / "op" / f"{name}.oplib")
-    plans = [decost.solve(instance, "search", iterations=20_000, seed=seed) for seed in range(3)]
-    assert max(plan.profit for plan in plans) == best[name]
+    for seed in range(3):
+        profit = decost.solve(instance, "search", iterations=20_000, seed=seed).profit
+        if profit >= best[name]:
+            break
+    assert profit == best[name]

@@ -15,6 +15,7 @@ from decost.learn.rollout import greedy_choice, roll_out, start_state
 from decost.learn.view import observe
 from odd_instances import all_routes, brute_force, odd_instance
 from policies import KINDS, in_other_units, lively_instances, routes_of, small_network
+from seeds import seeds
 
 # Useful stops.
 
@@ -55,7 +56,7 @@ def test_stop_without_profit_in_a_matrix() -> None:
     assert load_problems([instance.replace(travel=instance.travel)]).node.tolist() == [[0, 2, 6, 7]]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(16))
 def test_nothing_of_worth_is_lost(seed: int) -> None:
     """Every route in any order tells which stops are of use; the best of them remains."""
     random = np.random.default_rng(seed)
@@ -320,7 +321,7 @@ def test_only_by_hand() -> None:
     assert instance.only([1, 2, 3]) == instance
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_only_keeps_the_profits_of_routes(seed: int) -> None:
     """A route earns the same by its new numbers, feasible or not, and so do its stays."""
     random = np.random.default_rng(100 + seed)

@@ -37,6 +37,7 @@ from policies import (
     small_network,
     stays_of,
 )
+from seeds import seeds
 from strategies import Planned, instances, planned
 from whole_networks import front_of
 
@@ -89,7 +90,7 @@ def test_any_route_is_feasible(some: list[Instance], seed: int, stays: bool) -> 
     require_feasible(some, problems, rollout)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_long_routes_are_feasible(seed: int) -> None:
     """The same of instances in which much can be visited, and deadlines are met to the minute."""
     some = lively_instances(seed)
@@ -142,7 +143,7 @@ def test_what_the_instances_have() -> None:
 # What can be chosen.
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_choices_are_those_that_the_checker_accepts(seed: int) -> None:
     """At every state each stop is tried: served next for the shortest stay, and then home.
 
@@ -293,7 +294,7 @@ def require_same_function(some: list[Instance], seed: int) -> int:
     return compared
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_function_equals_the_kernel(seed: int) -> None:
     """Certain profit, profit at several later departures, and by how much it can be put off."""
     compared = require_same_function([metric(one) for one in lively_instances(seed)], seed)

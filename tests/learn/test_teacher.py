@@ -16,6 +16,7 @@ from decost.learn.rollout import Rollout, optimal_profit, roll_out, sampled_choi
 from decost.learn.teacher import grade, lesson
 from odd_instances import all_routes, brute_force, odd_instance
 from policies import RandomPolicy, metric, routes_of, small_network
+from seeds import seeds
 
 
 def taught(
@@ -51,7 +52,7 @@ def drawn(family: str, seed: int) -> list[Instance]:
 
 
 @pytest.mark.parametrize("family", ["odd", "paper", "mixed"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_regrets_add_up_to_the_gap(family: str, seed: int) -> None:
     """Along any route they are what it misses of the optimum, as a part of it."""
     some = drawn(family, seed)
@@ -77,7 +78,7 @@ def test_regrets_add_up_to_the_gap(family: str, seed: int) -> None:
     assert gaps > 0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_worth_by_brute_force(seed: int) -> None:
     """Every plan that begins with the route so far and the choice is tried."""
     some = drawn("odd", 100 + seed)

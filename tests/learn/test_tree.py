@@ -230,7 +230,7 @@ def test_expected_gradient(state_baseline: bool) -> None:
         )
         places = [k for k, one in enumerate(network.parameters()) if any(one is w for w in weights)]
         draws = []
-        for seed in range(1500):
+        for seed in range(600):
             _, found = grow(network, problems, recipe, seed)
             draws.append(torch.cat([found[k].flatten() for k in places]))
     table = torch.stack(draws)

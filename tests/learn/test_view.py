@@ -17,6 +17,7 @@ from decost.learn.rollout import State, roll_out, sampled_choice, start_state
 from decost.learn.view import View, observe
 from decost.timeline.profile import window
 from policies import RandomPolicy, lively_instances, metric
+from seeds import seeds
 from strategies import profit_by_hand
 from whole_networks import front_of
 
@@ -118,7 +119,7 @@ def near(value: float, most: float = BEYOND) -> object:
     return pytest.approx(min(max(value, -most), most), rel=2e-5, abs=2e-5)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_times(seed: int) -> None:
     """Ways, waits, starts and what is left of windows and budget, each worked out by itself."""
     told = 0
@@ -156,7 +157,7 @@ def test_times(seed: int) -> None:
     assert told > 50
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_spare_is_what_the_checker_allows(seed: int) -> None:
     """A start put off by a little less than the spare time is accepted, a little more is not."""
     told = 0
@@ -187,7 +188,7 @@ def test_spare_is_what_the_checker_allows(seed: int) -> None:
     assert told > 50
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_own_profit(seed: int) -> None:
     """What the stop itself can earn if the vehicle goes there at once and then home."""
     told = 0
@@ -212,7 +213,7 @@ def test_own_profit(seed: int) -> None:
     assert told > 20
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_profit_before_a_stop(seed: int) -> None:
     """Certain profit and what can be had by starting later equal STO for a stop of no stay.
 
@@ -250,7 +251,7 @@ def test_profit_before_a_stop(seed: int) -> None:
     assert earning > 0
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_profit_before_a_stop_by_the_kernel(seed: int) -> None:
     """The compiled function, cut at the stop's window, tells the same profits."""
     told = 0
@@ -276,7 +277,7 @@ def test_profit_before_a_stop_by_the_kernel(seed: int) -> None:
     assert told > 50
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_home(seed: int) -> None:
     """Home is the first candidate; all that the route can earn is what its last gain says."""
     told = 0
@@ -299,7 +300,7 @@ def test_home(seed: int) -> None:
     assert told > 5
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_pending_profit(seed: int) -> None:
     """Told alike for all candidates; it is what the last gain has, and what is lost by then."""
     for moment in moments(lively(seed), seed):

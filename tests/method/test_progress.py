@@ -105,7 +105,7 @@ def test_methods_tell_their_plan(method: str) -> None:
         assert type(news.bound) in (float, type(None))
         return len(told) < 20
 
-    decost.solve(instance, method, time_limit=1.0, progress=listen)
+    decost.solve(instance, method, time_limit=0.4, progress=listen)
     plans = [(profit, plan) for profit, plan in told if plan is not None]
     assert plans
     for profit, plan in plans:

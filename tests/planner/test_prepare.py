@@ -32,7 +32,7 @@ def compiled():
 def problems():
     random = np.random.default_rng(1)
     for family in ("paper", "free", "mixed", "rewards"):
-        for plain in decost.generate(family, nodes=25, count=2, seed=3):
+        for plain in decost.generate(family, nodes=25, seed=3):
             must = np.arange(25) == 3
             yield from (plain, plain.replace(required=must))
             yield from (plain.replace(vehicles=2), plain.replace(vehicles=2, required=must))
@@ -69,7 +69,7 @@ for instance in problems():
         continue
     new = [name for name, types in compiled().items() if types != before.get(name, [])]
     assert not new, (instance, new)
-assert solved > 10
+assert solved > 7
 """
 
 

@@ -305,5 +305,7 @@ def test_optima_of_larger_problems(data: Path) -> None:
     """Published optima with 100 nodes are reached by one of two seeds, and never surpassed."""
     for name, optimum in (("kroA100", 3212), ("eil101", 3655), ("rat99", 2944)):
         instance = decost.read(data / "op" / f"{name}.oplib")
-        plans = [decost.solve(instance, "search", iterations=30_000, seed=k) for k in range(2)]
-        assert max(plan.profit for plan in plans) == optimum
+        profit = decost.solve(instance, "search", iterations=30_000, seed=0).profit
+        if profit < optimum:
+            profit = decost.solve(instance, "search", iterations=30_000, seed=1).profit
+        assert profit == optimum

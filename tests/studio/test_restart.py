@@ -170,7 +170,7 @@ def test_full_disk(tmp_path: Path, city: dict[str, Any]) -> None:
     """While the disk is full, plans are refused and finished ones wait; then they are kept."""
     with running(tmp_path, "--workers", "1") as service:
         expected = service.result(service.plan(city))["profit"]
-        waiting = service.plan(city | {"name": "x" * 150}, method="search", time_limit=1.5)
+        waiting = service.plan(city | {"name": "x" * 150}, method="search", time_limit=0.5)
         while service.client.get(f"/plans/{waiting}").json()["status"] == "queued":
             time.sleep(0.02)
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (4096, -1))
@@ -178,7 +178,7 @@ def test_full_disk(tmp_path: Path, city: dict[str, Any]) -> None:
         assert answer.status_code == 503
         assert "cannot be read or kept" in answer.json()["error"]
         assert service.post("/stays", {"instance": city, "orders": [[]]}).status_code == 200
-        time.sleep(3)
+        time.sleep(1.5)
         assert service.client.get(f"/plans/{waiting}").json()["status"] == "running"
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
         assert service.result(waiting)["profit"] == pytest.approx(expected)

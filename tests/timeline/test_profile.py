@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from decost.timeline.profile import best_part, dominates, merge, share, surplus_over, window
+from seeds import seeds
 
 
 def pool(*pairs: tuple[float, float], at: int = 0) -> np.ndarray:
@@ -53,7 +54,7 @@ def test_best_part_and_surplus() -> None:
     assert surplus_over(lists, 3, 6, 2.0) == 5
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_share_is_the_best_of_all_ways(seed: int) -> None:
     """Some of the first list is used in the wait, the rest and the second share the time after."""
     random = np.random.default_rng(seed)
@@ -75,7 +76,7 @@ def test_share_is_the_best_of_all_ways(seed: int) -> None:
         assert most(time) - most(time - 0.25) >= 0.25 * margin - 1e-12
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(80))
 def test_dominates_means_nowhere_below(seed: int) -> None:
     """Functions are compared at every quarter of a unit from where the later one begins."""
     random = np.random.default_rng(seed)

@@ -8,6 +8,7 @@ import pytest
 from decost import Instance, check
 from decost.timeline.routes import best_solution, with_required
 from oracle import Shift, Way, best_stays, shifts, with_one_required
+from seeds import seeds
 
 
 def earned(shift: Shift, route: list[Way]) -> float:
@@ -22,7 +23,7 @@ def test_best_place_of_one_stop() -> None:
     """One stop is required, and some others are on the routes: all places for it are tried."""
     random = np.random.default_rng(0)
     inserted = refused = 0
-    for _ in range(300):
+    for _ in seeds(100):
         instance, stop = with_one_required(random)
         team = shifts(instance)
         routes: list[list[Way]] = [[] for _ in team]
@@ -50,7 +51,7 @@ def test_best_place_of_one_stop() -> None:
         assert check(instance, plan) == []
         assert plan.profit == pytest.approx(before + max(gains), rel=1e-9, abs=1e-9)
         inserted += 1
-    assert min(inserted, refused) > 50
+    assert min(inserted, refused) > 15
 
 
 def test_nothing_is_required() -> None:

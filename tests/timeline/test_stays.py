@@ -27,6 +27,7 @@ from decost import (
     profit_of,
 )
 from decost.timeline.routes import keeps_deadlines, start_of_service
+from seeds import MORE
 from strategies import Planned, planned
 
 
@@ -158,7 +159,7 @@ def test_equals_the_linear_program_around_a_plan(plan: Planned) -> None:
 
 
 @given(planned(5), st.data())
-@settings(max_examples=40)
+@settings(max_examples=20 * MORE)
 def test_reports_where_a_route_breaks(plan: Planned, data: st.DataObject) -> None:
     """In another order most routes break; the first stop to be late is named, or the depot."""
     route = data.draw(st.permutations(plan.solution.routes[0].stops))

@@ -23,6 +23,7 @@ from decost.timeline.steps import (
     serve,
 )
 from odd_instances import odd_instance
+from seeds import seeds
 
 
 def end_of(network: Network, route: list[int], pool: np.ndarray) -> Back:
@@ -101,7 +102,7 @@ def test_leave_by_binds_while_waiting() -> None:
 
 
 @pytest.mark.parametrize("tight", [False, True])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(25))
 def test_a_route_joined_anywhere_earns_the_same(seed: int, tight: bool) -> None:
     """Forwards, backwards, and joined at any place: all equal the optimal stays.
 

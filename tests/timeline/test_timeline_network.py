@@ -17,6 +17,7 @@ from decost.timeline.network import (
 )
 from decost.timeline.steps import finish, follow
 from odd_instances import all_routes, odd_instance
+from seeds import seeds
 
 
 def test_by_hand() -> None:
@@ -48,7 +49,7 @@ def test_by_hand() -> None:
     assert more.number.tolist() == [1, 3]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_tight_windows_lose_nothing(seed: int) -> None:
     """Every route of useful stops earns the same with tight windows; others earn no more."""
     random = np.random.default_rng(300 + seed)
@@ -68,7 +69,7 @@ def test_tight_windows_lose_nothing(seed: int) -> None:
     assert best == pytest.approx(optimal_stays(instance, routes).profit.max(), rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_direct_ways_are_the_shortest_in_the_plane(seed: int) -> None:
     """Where the triangle inequality holds, direct times and shortest ways agree on useful stops."""
     random = np.random.default_rng(seed)
