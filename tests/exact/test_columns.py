@@ -26,6 +26,7 @@ from decost.exact.tree import Incumbent, root_branch
 from decost.method.deadline import Deadline
 from odd_instances import all_routes, brute_force_team, odd_instance
 from oracle import brute_force, tiny_instance
+from seeds import MORE, seeds
 from strategies import instances
 
 
@@ -59,7 +60,7 @@ def best_team(seed: int) -> tuple[Instance, float]:
     return instance, brute_force_team(instance)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_equals_brute_force(way: str, seed: int) -> None:
     """No way to share out the stops among the vehicles earns more."""
     instance, best = best_team(seed)
@@ -77,7 +78,7 @@ def best_of_all(seed: int) -> tuple[Instance, float, float]:
     return instance, *brute_force(instance)[:2]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_equals_the_oracle(way: str, seed: int) -> None:
     """Vehicles of several types, alternatives, required stops: the best of all plans, proven."""
     instance, required, profit = best_of_all(seed)
@@ -139,7 +140,7 @@ def test_all_ways_agree(way: str, seed: int) -> None:
     assert result.profit == pytest.approx(profit, rel=1e-6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20 * MORE)
 @given(instance=st.one_of(instances(), st.builds(odd_team, st.integers(0, 10**9), st.just(6))))
 def test_equals_the_mathematical_program(instance: Instance) -> None:
     """On tiny teams with any features, `milp` proves the same."""
@@ -210,7 +211,7 @@ def test_time_limit_is_kept_with_a_valid_bound() -> None:
         assert least <= max(other.profit for other in results) <= result.bound
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_bound_holds_whenever_it_ends(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupted after any number of steps, the bound is not below the optimum."""
     instance, best = best_team(seed)
@@ -336,7 +337,7 @@ def test_interrupted_in_a_long_pricing(monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.bound >= result.profit > 0
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_lists_keep_stops_that_must_be_visited(seed: int) -> None:
     """No route with such a stop is left out for one without it, however much that earns."""
     decost.prepare("columns")

@@ -37,6 +37,7 @@ from decost.exact.pricing import (
 )
 from decost.problem.instance import BoolArray, FloatArray
 from odd_instances import all_routes, odd_instance
+from seeds import seeds
 
 
 def search(problem: Problem, best: float, rule: int) -> Store:
@@ -77,7 +78,7 @@ def values(
 
 
 @pytest.mark.parametrize("cut", [0.0, 0.2])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_best_route_at_a_price(seed: int, cut: float) -> None:
     """Label setting finds the best of all routes, with negative rewards and forbidden arcs too."""
     instance, problem, arcs, price = draw(seed)
@@ -94,7 +95,7 @@ def test_best_route_at_a_price(seed: int, cut: float) -> None:
         assert make_bounds(*charged, grid, np.zeros(len(price))).root[0] >= best - 1e-9 * abs(best)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_forgetful_routes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Routes that may come back earn no less than the best, and the same once all is remembered."""
     monkeypatch.setattr(pricing, "NEAR", 0)
@@ -132,7 +133,7 @@ def test_what_is_remembered() -> None:
     assert search(forgetful(problem, remembers), 0.0, PROVE).best[0] == 13
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_every_useful_route_is_listed(seed: int) -> None:
     """For every route there is one in the list that visits no other stops and earns no less."""
     instance, problem, arcs, price = draw(1000 + seed)
