@@ -161,7 +161,7 @@ class PrefixPlanner:
         )
 
 
-WARM = 6
+WARM = 4
 """Position of the square in which nodes are drawn by their probability; in those before it, likely
 nodes are drawn more often, which suits long routes."""
 
