@@ -567,13 +567,14 @@ def test_greedy_choice() -> None:
     assert greedy_choice(logits).tolist() == [[1, 1]]
 
 
-def test_sampled_choice_follows_the_probabilities() -> None:
+@pytest.mark.parametrize("temperature", [0.4, 1.0, 2.0])
+def test_sampled_choice_follows_the_probabilities(temperature: float) -> None:
     """Of 20,000 draws each node has its share, within five deviations; one forbidden has none."""
     logits = torch.tensor([0.0, 1.5, -1.0, -torch.inf, 0.5])
     draws = 20_000
-    choose = sampled_choice(torch.Generator().manual_seed(1))
+    choose = sampled_choice(torch.Generator().manual_seed(1), temperature)
     nodes = choose(logits.expand(1, draws, -1))[0]
-    share = np.exp(logits.numpy())
+    share = np.exp(logits.numpy() / temperature)
     share /= share.sum()
     count = np.bincount(nodes.numpy(), minlength=5)
     assert (np.abs(count - draws * share) <= 5 * np.sqrt(draws * share * (1 - share))).all()

@@ -218,7 +218,7 @@ def _walk(
                     lots, temperature = random, wish.temperature
                     if wish.turning:
                         position = one * SYMMETRIES // samples
-                        lots = random[: len(random) * min(position, 1)]
+                        lots = random if position > 0 else random[:0]
                         temperature *= position / WARM
                     c = choose(logit, node, many, state.held[one], lots, temperature)
                     move(tables, b, network, state, one, node[c], NO_SHARE, wish, walks)

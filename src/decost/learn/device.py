@@ -85,7 +85,7 @@ def _choice(wish: Wish, device: str) -> Choice:
     if not len(wish.random):
         return greedy_choice
     seed = int(draw(wish.random) * 2**53)
-    return sampled_choice(torch.Generator(device).manual_seed(seed))
+    return sampled_choice(torch.Generator(device).manual_seed(seed), wish.temperature)
 
 
 def _taken(problems: Problems, wish: Wish, samples: int) -> Tensor:

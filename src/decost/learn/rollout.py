@@ -163,13 +163,16 @@ def greedy_choice(logits: Tensor) -> Tensor:
     return logits.argmax(2)  # (batch, samples)
 
 
-def sampled_choice(generator: torch.Generator) -> Choice:
-    """Make a choice at random by the probabilities, from a generator of its own."""
+def sampled_choice(generator: torch.Generator, temperature: float = 1.0) -> Choice:
+    """Make a choice at random, from a generator of its own.
+
+    At a temperature of 1 nodes are drawn by their probabilities, below it likely ones more often.
+    """
 
     def choose(logits: Tensor) -> Tensor:
         noise = torch.rand(logits.shape, generator=generator, device=logits.device)
         gumbel = -(-noise.clamp_(1e-20).log_()).log_()  # (batch, samples, node)
-        return (logits + gumbel).argmax(2)  # (batch, samples)
+        return (logits + temperature * gumbel).argmax(2)  # (batch, samples)
 
     return choose
 

@@ -91,7 +91,8 @@ class Run(Generic[ConfigT, NetworkT]):
         if self.mean is not None:
             with torch.no_grad():
                 means, weights = self.mean.parameters(), self.network.parameters()
-                torch._foreach_lerp_(list(means), list(weights), 1.0 - self.config.average)
+                for mean, weight in zip(means, weights, strict=True):
+                    mean.lerp_(weight, 1.0 - self.config.average)
 
     @property
     def epoch(self) -> int:
