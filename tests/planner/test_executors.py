@@ -72,10 +72,10 @@ def own(instance: Instance, options: Options) -> Result:
     return METHOD.function(instance, METHOD.options())
 
 
+@pytest.mark.usefixtures("registry")
 def test_a_method_of_ones_own_and_a_process_that_dies(instances: list[Instance]) -> None:
     """A registered method is sent along; when a process dies, finished results are kept."""
-    if "own" not in {one.name for one in decost.list_methods()}:
-        decost.register(Method("own", "greedy, by us", own))
+    decost.register(Method("own", "Greedy, by us.", own))
     deadly = instances[29].replace(name="deadly")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = decost.solve_many(instances[:5], "own", executor=pool)
