@@ -462,13 +462,16 @@ def test_curves_are_means_over_epochs(tmp_path: Path) -> None:
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     first.write_text("epoch,gap,stay_share\n0,60,\n1,10,0.5\n2,8,0.25\n3,7,0.1\n4,5,0.05\n")
     second.write_text("epoch,gap\n0,60\n1,12\n2,9\n")
-    runs = (f"one={first}", f"other={second}")
+    runs = (f"one={first}", f"other={second}", f"on={second}+{first}")
     config = curves.CurvesConfig(runs=runs, episodes=100, every=2, last=2)
     lines = run(curves.BENCH, config, Folders(tmp_path))
     assert [tuple(line.values()) for line in lines] == [
         ("one", "2", "200", "9.00", "38"),
         ("one", "4", "400", "6.00", "7.5"),
         ("other", "2", "200", "10.50", ""),
+        ("on", "2", "200", "10.50", ""),
+        ("on", "4", "400", "9.00", "38"),
+        ("on", "6", "600", "6.00", "7.5"),
     ]
     with pytest.raises(BenchError, match="--runs x: is not like NAME=FILE"):
         curves.read_histories(config.model_copy(update={"runs": ("x",)}))

@@ -2,7 +2,8 @@
 
     decost bench curves --runs "with pTAR=runs/a/history.csv, without=runs/b/history.csv"
 
-Each of the runs is NAME=FILE: what it is called, and the history that `decost train` has written.
+Each of the runs is NAME=FILE: what it is called, and the history that `decost train` has written;
+NAME=FILE+FILE if a run began with the weights of another, whose epochs are counted before its own.
 All of them have the same number of instances an epoch.
 """
 
@@ -44,14 +45,23 @@ def read_histories(config: CurvesConfig) -> dict[str, list[Mapping[str, float]]]
     found: dict[str, list[Mapping[str, float]]] = {}
     for word in config.runs:
         name, equals, path = word.partition("=")
-        if not (equals and Path(path).is_file()):
+        files = [path] if Path(path).is_file() else path.split("+")
+        if not (equals and all(Path(file).is_file() for file in files)):
             raise BenchError(f"--runs {word}: is not like NAME=FILE, with a file that exists")
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            found[name] = [
-                {key: float(value) for key, value in row.items() if value}
-                for row in csv.DictReader(file)
-            ]
+        found[name] = []
+        for file in files:
+            before = found[name][-1]["epoch"] if found[name] else 0.0
+            rows = _read_history(Path(file))[1 if found[name] else 0 :]
+            found[name] += [{**row, "epoch": row["epoch"] + before} for row in rows]
     return found
+
+
+def _read_history(path: Path) -> list[dict[str, float]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [
+            {key: float(value) for key, value in row.items() if value}
+            for row in csv.DictReader(file)
+        ]
 
 
 def smoothed(
