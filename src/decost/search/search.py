@@ -199,14 +199,20 @@ class _Search(ABC):
 
     memory: Memory
 
-    def __init__(self, network: Network, kind: IntArray, hints: Hints, seed: int) -> None:
+    def __init__(
+        self,
+        network: Network,
+        kind: IntArray,
+        hints: Hints,
+        routes: Sequence[Sequence[int]],
+        seed: int,
+    ) -> None:
         self._network = network
         self._kind = kind
         self._hints = hints
         self._state = random_state(seed)
         self.most = np.inf
-
-    def _begin_with(self, routes: Sequence[Sequence[int]]) -> None:
+        self.memory = self._make_room(max((len(stops) for stops in routes), default=0))
         known = self._network.alternative[1 : self._network.alternatives + 1]
         for r, route in enumerate(routes):
             nodes = 1 + np.searchsorted(known, route)
@@ -219,6 +225,10 @@ class _Search(ABC):
         self.most = float(self.memory.figures[ROUNDS] + rounds)
         self.memory.figures[END] = self.most
         self._anneal(halt)
+
+    @abstractmethod
+    def _make_room(self, longest: int) -> Memory:
+        """Make room for routes, of which the longest one now has so many stops."""
 
     @abstractmethod
     def _anneal(self, halt: Halt) -> None: ...
@@ -241,20 +251,12 @@ class _Search(ABC):
 class _LongSearch(_Search):
     """A search on routes of which only the length matters."""
 
-    def __init__(
-        self,
-        network: Network,
-        kind: IntArray,
-        hints: Hints,
-        routes: Sequence[Sequence[int]],
-        seed: int,
-    ) -> None:
-        super().__init__(network, kind, hints, seed)
+    def _make_room(self, longest: int) -> Memory:
+        network = self._network
         self._lengths = lengths_of(network)
-        self._tours = make_tours(network, kind)
-        self._jotter = make_jotter(network, self._tours, hints, mean_profit(network))
-        self.memory = make_memory(self._tours.nodes, self._tours.size)
-        self._begin_with(routes)
+        self._tours = make_tours(network, self._kind)
+        self._jotter = make_jotter(network, self._tours, self._hints, mean_profit(network))
+        return make_memory(self._tours.nodes, self._tours.size)
 
     def _anneal(self, halt: Halt) -> None:
         anneal_locally(
@@ -273,21 +275,13 @@ class _LongSearch(_Search):
 class _FixedSearch(_Search):
     """A search on routes with windows on which all stays are fixed."""
 
-    def __init__(
-        self,
-        network: Network,
-        kind: IntArray,
-        hints: Hints,
-        routes: Sequence[Sequence[int]],
-        seed: int,
-    ) -> None:
-        super().__init__(network, kind, hints, seed)
+    def _make_room(self, longest: int) -> Memory:
+        network = self._network
         self._times = fixed_stays_of(network)
-        self._team = make_team(network, kind, max(1, len(network.number)), 0)
+        self._team = make_team(network, self._kind, max(1, len(network.number)), 0)
         self._visits = make_visits(self._team)
         self._scratch = make_desk(network, self._team), make_notes(self._team)
-        self.memory = make_memory(self._team.nodes, self._team.size)
-        self._begin_with(routes)
+        return make_memory(self._team.nodes, self._team.size)
 
     def _anneal(self, halt: Halt) -> None:
         anneal_fixed(
@@ -307,20 +301,11 @@ class _FixedSearch(_Search):
 class _TimedSearch(_Search):
     """A search on routes with their time-profit functions."""
 
-    def __init__(
-        self,
-        network: Network,
-        kind: IntArray,
-        hints: Hints,
-        routes: Sequence[Sequence[int]],
-        seed: int,
-    ) -> None:
-        super().__init__(network, kind, hints, seed)
-        longest = max((len(stops) for stops in routes), default=0)
-        pieces = network.node["piece_last"] - network.node["piece_first"]
-        self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, int(pieces.max())))
-        self.memory = make_memory(self._team.nodes, self._team.size)
-        self._begin_with(routes)
+    def _make_room(self, longest: int) -> Memory:
+        node = self._network.node
+        pieces = int((node["piece_last"] - node["piece_first"]).max())
+        self._resize(max(FIRST_STOPS, longest), max(FIRST_PIECES, pieces))
+        return make_memory(self._team.nodes, self._team.size)
 
     def _resize(self, stops: int, pieces: int) -> None:
         """Make room for so many stops of a route and pieces of a function, or all there are."""
