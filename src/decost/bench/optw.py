@@ -122,9 +122,10 @@ def _compare(config: OptwConfig, solved: Sequence[Mapping[str, Any]]) -> Table:
         best[of] = max(best.get(of, 0.0), known, one["profit"])
     rows = [
         {**one, "class": f"{name}*", "behind": _missed(one["profit"], best[of])}
+        for every in (False, True)  # all files after the classes
         for one in solved
         for of in [(one["file"], one["vehicles"])]
-        for name in (one["file"][:-2], "")
+        for name in ["" if every else one["file"][:-2]]
     ]
     table = []
     for (method, files, vehicles), some in grouped(rows, "contender", "class", "vehicles").items():
