@@ -12,6 +12,7 @@ label that has visited such a stop cannot go on like that, which `Bounds` say of
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,9 @@ STEP = 0.2
 
 MORE_TIME = 4.0
 """How much more time the bounds get then."""
+
+FIRST_TIME = 6.0
+"""How much more time than it was given the first round may take."""
 
 PATIENCE = 40
 """Rounds without a better bound after which there is none to be expected."""
@@ -72,6 +76,13 @@ class Memories(NamedTuple):
     size: IntArray  # (node,)
     base: IntArray  # (node + 1,)
     before: IntArray  # (arc, set)
+
+
+class Learnt(NamedTuple):
+    """The stops that nodes remember: node j those of `stops[j, : size[j]]`."""
+
+    stops: IntArray  # (node, place)
+    size: IntArray  # (node,)
 
 
 @jit
@@ -409,11 +420,25 @@ def bounds_of_sets(
 
 
 class NgAscent(Ascent):
-    """Bounds that are improved as those of `Ascent` until that is slow, then by memories."""
+    """Bounds that are improved as those of `Ascent` until that is slow, then by memories.
 
-    def __init__(self, problem: Problem, penalty: FloatArray, target: float) -> None:
-        super().__init__(problem, penalty, target)
+    Nodes begin with what they have `learnt` for a problem like this one. They remember `after` so
+    many improvements of the bounds at the latest.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        penalty: FloatArray,
+        target: float,
+        steps: int | None = None,
+        learnt: Learnt | None = None,
+        after: float = math.inf,
+    ) -> None:
+        super().__init__(problem, penalty, target, steps)
+        self.learnt = learnt
         self.least_step = READY
+        self._after = after
         self._tables: tuple[FloatArray, FloatArray] | None = None
         self._routes: list[IntArray] = []
         self._idle = 0
@@ -421,13 +446,18 @@ class NgAscent(Ascent):
 
     def improve(self, deadline: Deadline, target: float, grain: float = 0.0) -> None:
         """Move the penalties until a deadline, unless the bound meets a target before."""
+        given = deadline.left
         if self._tables is None:
-            super().improve(deadline, target, grain)
-            if self._done or self._state[0] > READY or deadline.left <= 0:
-                return
+            self._after -= 1
+            if self._after >= 0 or FIRST_TIME * given < self._first_seconds():
+                super().improve(deadline, target, grain)
+                if self._done or self._state[0] > READY or deadline.left <= 0:
+                    return
             if not self._begin():
                 self.least_step, self._done = LAST_STEP, True
                 return
+        elif given < self._seconds and math.isfinite(self._after):
+            return
         found: tuple[float, FloatArray] | None = None
         while not self._done and deadline.left > 0 and rounded(self.bound, grain) > target:
             if deadline.whole.left < 3 * self._seconds:  # one for the tables of the best
@@ -443,11 +473,28 @@ class NgAscent(Ascent):
         if found is not None:
             self._take(*found)
 
+    def _first_seconds(self) -> float:
+        """Estimate how long a round takes at first."""
+        rows = self._problem.network.alternatives << FIRST_MEMORY
+        if self.learnt is not None:
+            rows = int((1 << self.learnt.size).sum())
+        return self._round_seconds(rows, self._table_steps())
+
+    def _round_seconds(self, rows: int, steps: int) -> float:
+        graph = self._problem.graph
+        width = np.diff(self._grid.gain_start).max(initial=1)
+        return SET_TIME * rows * steps * float(len(graph.head) / len(graph.first) + width)
+
+    def _table_steps(self) -> int:
+        """How fine the grid can be by the size of the tables."""
+        rows = max(1, self._problem.network.alternatives) * USUAL_SETS
+        return min(self._problem.grid_steps(), TABLE_BYTES // (16 * rows))
+
     def _begin(self) -> bool:
         """Let nodes remember; false if there is no room for tables."""
         network, graph = self._problem
         rows = max(1, network.alternatives) * USUAL_SETS
-        steps = min(self._problem.grid_steps(), TABLE_BYTES // (16 * rows))
+        steps = self._table_steps()
         while steps >= LEAST_STEPS:
             grid = make_grid(network, graph, steps)
             width = int(np.diff(grid.gain_start).max(initial=1))
@@ -457,7 +504,8 @@ class NgAscent(Ascent):
         if steps < LEAST_STEPS or len(graph.head) << (MOST_MEMORY + 3) > TABLE_BYTES:
             return False
         self._grid = grid
-        self._stops, self._size = near_stops(network, FIRST_MEMORY)
+        if self.learnt is None:
+            self.learnt = Learnt(*near_stops(network, FIRST_MEMORY))
         self._penalty = self.bounds.penalty.copy()
         self._remember()
         return True
@@ -465,7 +513,8 @@ class NgAscent(Ascent):
     def _remember(self) -> None:
         """Begin anew with what nodes remember now."""
         network, graph = self._problem
-        stops, size = self._stops.copy(), self._size.copy()
+        assert self.learnt is not None
+        stops, size = self.learnt.stops.copy(), self.learnt.size.copy()
         self._memories = make_memories(network, graph, stops, size)
         last = self._grid.last[1 : network.alternatives + 1].max(initial=0)
         steps = int(last + 1 + np.diff(self._grid.gain_start).max(initial=1))
@@ -473,8 +522,7 @@ class NgAscent(Ascent):
         self._tables = np.empty(shape), np.empty(shape)
         self._state[:] = STEP, np.inf, 0.0
         self._routes = []
-        tried = len(graph.head) / len(stops) + np.diff(self._grid.gain_start).max(initial=1)
-        self._seconds = SET_TIME * shape[0] * steps * float(tried)
+        self._seconds = self._round_seconds(*shape)
 
     def _fill(self, penalty: FloatArray) -> None:
         assert self._tables is not None
@@ -490,10 +538,11 @@ class NgAscent(Ascent):
     def _round(self, target: float) -> tuple[float, FloatArray]:
         """Compute the bound for the penalties, and move these by a subgradient step."""
         assert self._tables is not None
+        assert self.learnt is not None
         if len(self._routes) == ROUNDS or self._state[0] <= READY:
             most = TABLE_BYTES // (16 * self._tables[0].shape[1])
             learnt = [
-                learn_cycles(self._problem.network, route, self._stops, self._size, most)
+                learn_cycles(self._problem.network, route, *self.learnt, most)
                 for route in self._routes
             ]
             if not any(learnt) and self._state[0] <= LAST_STEP:

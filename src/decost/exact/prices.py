@@ -11,9 +11,10 @@ import numpy as np
 
 from decost.compiling import clock
 from decost.exact.bounds import count_visits, make_bounds, make_grid, move_penalties, no_bounds
-from decost.exact.exact import LAST_STEP, Ascent, Known, Labels, Problem
+from decost.exact.exact import LAST_STEP, Known, Labels, Problem
 from decost.exact.labels import GUESS, PROVE
 from decost.exact.master import Relaxation
+from decost.exact.ng_routes import Learnt, NgAscent
 from decost.exact.pool import Pool
 from decost.exact.pricing import (
     Trip,
@@ -44,6 +45,9 @@ GLANCE, PATIENCE = 0.01, 0.05
 """Seconds for the bounds of priced routes that are guessed, and for a proof at first; the labels
 then get twice as much."""
 
+PLAIN = 3
+"""How often these bounds are improved before nodes of relaxed routes remember stops."""
+
 FORGETFUL = 4
 """Most times that the best routes of a type may come back to stops before nodes remember all."""
 
@@ -60,7 +64,7 @@ class Pricing:
     problem: Problem
     arcs: BoolArray
     floor: float
-    ascent: Ascent | None = None
+    ascent: NgAscent | None = None
     most: float = 0.0
     value: float = math.inf
     proven: bool = False
@@ -110,6 +114,7 @@ class Prices(Pool):
         super().__init__(instance, incumbent, deadline, memory, reporter, better_plan)
         self.penalty = [np.zeros(len(kind.stops)) for kind in self.team.kinds]
         self.remembers = [near_stops(kind.problem) for kind in self.team.kinds]
+        self.learnt: list[Learnt | None] = [None] * len(self.team.kinds)
         self.small = small
         self._first_type = 0
 
@@ -162,12 +167,13 @@ class Prices(Pool):
                 break
         return False
 
-    def _ascent(self, pricing: Pricing) -> Ascent | None:
+    def _ascent(self, pricing: Pricing) -> NgAscent | None:
         """Give bounds for the labels of a pricing, nothing if there is no time for them."""
         problem = pricing.problem
         steps = price_steps(problem)
         if pricing.ascent is None and problem.bounds_seconds(steps) < self.deadline.left:
-            pricing.ascent = Ascent(problem, self.penalty[pricing.kind], pricing.most, steps)
+            known = self.penalty[pricing.kind], pricing.most, steps, self.learnt[pricing.kind]
+            pricing.ascent = NgAscent(problem, *known, after=PLAIN)
             pricing.ascent.improve(self.deadline.child(GLANCE), pricing.most)
             self.penalty[pricing.kind] = pricing.ascent.bounds.penalty
         return pricing.ascent
@@ -277,7 +283,7 @@ class Prices(Pool):
             if not hopeful() or better:
                 break
         self.tree.incumbent.labels += known.labels
-        self.penalty[kind] = ascent.bounds.penalty
+        self.penalty[kind], self.learnt[kind] = ascent.bounds.penalty, ascent.learnt
         pricing.proven = known.proven
         cyclic = known.proven and remember_cycles(
             problem.network, labels.store, pricing.most, self.remembers[kind]
