@@ -19,7 +19,7 @@ from clock import within
 from decost import Instance, Progress, check, generate, solve
 from decost.exact import columns as module
 from decost.exact import generation as generations
-from decost.exact import lists, plans, prices, pricing
+from decost.exact import lists, ng_routes, plans, prices, pricing
 from decost.exact.exact import ExactOptions
 from decost.exact.master import Master
 from decost.exact.tree import Incumbent, root_branch
@@ -30,12 +30,16 @@ from seeds import MORE, seeds
 from strategies import instances
 
 
-@pytest.fixture(params=["labels alone", "with bounds", "by branching"])
+@pytest.fixture(params=["labels alone", "with bounds", "with memory", "by branching"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force all ways to a proof: small instances need neither bounds nor branches.
 
-    Routes with bounds come back to stops wherever they can.
+    Routes with bounds come back to stops wherever they can; those of the bounds themselves
+    remember a stop a node at first, and with memory do so at once.
     """
+    if request.param == "with memory":
+        monkeypatch.setattr(prices, "PLAIN", 0)
+        monkeypatch.setattr(ng_routes, "FIRST_MEMORY", 1)
     if request.param != "labels alone":
         monkeypatch.setattr(pricing, "NEAR", 0)
         monkeypatch.setattr(module, "Generation", functools.partial(module.Generation, small=False))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from decost import Instance, generate, optimal_stays
-from decost.exact import pricing
+from decost.exact import ng_routes, pricing
 from decost.exact.bounds import make_bounds, make_grid, no_bounds
-from decost.exact.exact import Problem
+from decost.exact.exact import Known, Labels, Problem
 from decost.exact.labels import (
     DONE,
     EVERY,
@@ -24,6 +24,7 @@ from decost.exact.labels import (
     plant_root,
     route_of,
 )
+from decost.exact.ng_routes import Learnt, NgAscent
 from decost.exact.pricing import (
     choose_routes,
     disjoint_families,
@@ -35,6 +36,7 @@ from decost.exact.pricing import (
     type_problem,
     with_arcs,
 )
+from decost.method.deadline import Deadline
 from decost.problem.instance import BoolArray, FloatArray
 from odd_instances import all_routes, odd_instance
 from seeds import seeds
@@ -111,6 +113,43 @@ def test_forgetful_routes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
             assert len(np.unique(problem.network.stop[route])) == len(route)
         again = remember_cycles(problem.network, store, 0.0, remembers)
     assert store.best[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", seeds(40))
+def test_forgetful_routes_by_bounds_that_remember(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounds whose nodes remember other stops than labels do are never too low for the best route.
+
+    Prices have both signs, some arcs are forbidden, and what nodes have learnt is drawn.
+    """
+    monkeypatch.setattr(pricing, "NEAR", 0)
+    monkeypatch.setattr(ng_routes, "LEAST_STEPS", 1)
+    instance, problem, arcs, price = draw(4000 + seed)
+    if len(price) == 0:
+        return
+    random = np.random.default_rng(seed)
+    forbidden = arcs & (random.random(arcs.shape) < random.choice([0.0, 0.2]))
+    arcs = arcs & ~forbidden
+    best = max(0.0, *(value for _, value in values(instance, problem, arcs, price).values()))
+    charged = priced(problem, price, arcs, forbidden)
+    learnt = Learnt(*ng_routes.near_stops(problem.network, 3))
+    for node in range(1, problem.network.alternatives + 1):
+        learnt.size[node] = random.integers(0, learnt.size[node] + 1)
+    penalty = random.choice([0.0, 0.5]) * random.random(len(price)) * problem.full_profits
+    steps = int(random.choice([1, 7, 60, 500]))
+    ascent = NgAscent(charged, penalty, best, steps, learnt, after=0)
+    assert ascent._begin()
+    ascent._take(*ascent._round(best))
+    assert ascent.bound >= best - 1e-9 * max(1.0, problem.full_profit)
+    for some in (charged, forgetful(charged, near_stops(problem))):
+        known = Known([], 0.0, np.inf)
+        labels = Labels(some, known, 2**30)
+        labels.extend(ascent.bounds, Deadline(60.0), 60.0, PROVE)
+        assert known.proven
+        assert known.value >= best - 1e-9 * max(1.0, best)
+        if some is charged:
+            assert known.value == pytest.approx(best, abs=1e-9 * max(1.0, best))
 
 
 def test_what_is_remembered() -> None:

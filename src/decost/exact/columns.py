@@ -7,6 +7,7 @@ import numpy as np
 from decost.exact.exact import ExactOptions
 from decost.exact.generation import Generation
 from decost.exact.lists import Lists, solve_by_lists
+from decost.exact.ng_routes import rehearse as rehearse_ng_routes
 from decost.exact.plans import find_plans
 from decost.exact.prices import Proof
 from decost.exact.pricing import team_bytes, team_seconds
@@ -122,6 +123,7 @@ def rehearse() -> None:
     proof = Proof(np.inf, team.full_profits, np.zeros(len(team.kinds)))
     lists = Lists(generation, root_branch(team, np.inf), proof, all_profit)
     lists.trips(all_profit, Deadline(60.0))
+    rehearse_ng_routes(team.kinds[0].problem)
 
 
 METHOD = Method(
