@@ -82,8 +82,9 @@ def test_walks_equal_torch(shape: str, turning: bool, tmp_path: Path) -> None:
 def test_logits_are_as_exact_as_those_of_torch(weights: str) -> None:
     """The shipped networks' logits are about as near to those of double precision as torch's are.
 
-    Nearer to torch's they cannot be: with these weights its own are off by up to 1.5e-5, 1.7e-5 and
-    1e-3. Half of all are within 1e-5 of them.
+    Nearer to torch's they cannot be: with these weights its own are off by up to 1.7e-5, and with
+    `paper`, whose numbers are large, by up to 3e-3, half of them by 2e-5. Half of all are within
+    1e-5 of torch's, or twice what half of those are off.
     """
     some = [*generate("paper", nodes=50, count=6, seed=2), *generate("mixed", nodes=30, count=4)]
     tables, walks, _ = _first_walks(weights, some)
@@ -106,7 +107,7 @@ def test_logits_are_as_exact_as_those_of_torch(weights: str) -> None:
         apart.append(mine - torchs)
     off, usual = np.concatenate(ours), np.concatenate(theirs)
     assert len(off) > 1000
-    assert np.median(np.abs(np.concatenate(apart))) < 1e-5
+    assert np.median(np.abs(np.concatenate(apart))) < max(1e-5, 2 * np.median(np.abs(usual)))
     assert np.square(off).mean() < 4 * np.square(usual).mean()
     assert np.abs(off).max() < 4 * np.abs(usual).max()
 
