@@ -210,6 +210,14 @@ def test_refused_start_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "second").exists()
 
 
+def test_a_folder_does_not_hide_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a folder is called like a model, a run begins with the model, here of another shape."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "paper").mkdir()
+    with pytest.raises(TrainError, match="start = paper: its network has another shape"):
+        start_run(TrainConfig(**(TINY | {"start": "paper"})), tmp_path / "run")
+
+
 # Killed.
 
 KILLED = """

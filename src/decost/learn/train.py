@@ -25,7 +25,7 @@ from decost.inference.paper import STAY_DECODERS
 from decost.inference.policy import LIKELIEST
 from decost.inference.problems import turns_of
 from decost.inference.shapes import OUTLOOK_FEATURES, NetworkConfig, tensor_shapes
-from decost.inference.weights import model_path
+from decost.inference.weights import find_weights
 from decost.learn import runs
 from decost.learn.checkpoint import Network, load_weights
 from decost.learn.config import TrainConfig
@@ -152,8 +152,7 @@ def _nothing(network: Network) -> dict[str, float]:
 
 def _network(config: TrainConfig) -> Network:
     if config.start:
-        given = Path(config.start)
-        network, _ = load_weights(given if given.exists() else model_path(config.start))
+        network, _ = load_weights(find_weights(config.start))
         start = _random_network(config)
         tensors = network.state_dict()
         if config.outlook and not network.config.outlook and "embed.0.weight" in tensors:
